@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One description of an LLM deployment in; Helm values and manifests that are right the first time out."""
+"""One description of an LLM deployment in; Helm values and manifests that are right out."""
 
 __version__ = "0.1.0"

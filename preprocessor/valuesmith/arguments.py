@@ -22,7 +22,7 @@ def arguments(flags: Mapping[str, Any], extra: Iterable[str] = ()) -> list[str]:
     words: list[str] = []
     for name in sorted(flags):
         value = flags[name]
-        if value is None or value is False or value == [] and isinstance(value, list):
+        if value is None or value is False or (value == [] and isinstance(value, list)):
             continue
         flag = f"--{name}"
         if value is True:
