@@ -47,7 +47,7 @@ class Leaf:
     value: Any
     origin: Origin
     raw: str | None = None
-    inner: Mapping[Path, Position] = field(default=NOTHING, compare=False)
+    inner: Mapping[Path, Position] = field(default_factory=lambda: NOTHING, compare=False)
 
     @property
     def at(self) -> Position | None:
