@@ -1,0 +1,125 @@
+{{- /* SPDX-License-Identifier: Apache-2.0 */}}
+
+{{- /*
+common.args: the words of a command line, as a list. Same words as arguments() of the Python package.
+Takes: dict "engineArgs" (flag map), "extraArgs" (list, appended as it is), "where" (for messages).
+true prints the bare flag; false, null and [] print nothing; a list prints the flag once, then its items; a map
+prints compact JSON; a text that starts with "-" and is no number is joined by "=". Order is by name.
+*/}}
+{{- define "common.args" -}}
+{{- $where := default "engineArgs" .where -}}
+{{- $flags := default dict .engineArgs -}}
+{{- $words := list -}}
+{{- range $name := keys $flags | sortAlpha -}}
+{{- $value := get $flags $name -}}
+{{- $flag := printf "--%s" $name -}}
+{{- $opposite := printf "no-%s" $name -}}
+{{- if and (kindIs "bool" $value) $value -}}
+{{- if and (hasKey $flags $opposite) (eq (toRawJson (get $flags $opposite)) "true") -}}
+{{- fail (printf "%s: %s and %s are both true" $where $name $opposite) -}}
+{{- end -}}
+{{- $words = append $words $flag -}}
+{{- else if or (kindIs "invalid" $value) (kindIs "bool" $value) -}}
+{{- /* null and false: not printed. */ -}}
+{{- else if kindIs "slice" $value -}}
+{{- if $value -}}
+{{- $words = append $words $flag -}}
+{{- end -}}
+{{- range $item := $value -}}
+{{- $words = append $words (include "common.word" $item) -}}
+{{- end -}}
+{{- else -}}
+{{- $text := include "common.word" $value -}}
+{{- if and (hasPrefix "-" $text) (not (regexMatch `^-?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?$` $text)) -}}
+{{- $words = append $words (printf "%s=%s" $flag $text) -}}
+{{- else -}}
+{{- $words = concat $words (list $flag $text) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- range $item := default list .extraArgs -}}
+{{- $words = append $words (include "common.word" $item) -}}
+{{- end -}}
+{{- include "common.yaml" $words -}}
+{{- end -}}
+
+{{- /*
+common.env: EnvVar entries: extraEnv first and as it is, then env by name. A name given twice is refused.
+Takes: dict "extraEnv" (list of EnvVar entries), "env" (map name -> text), "where" (for messages).
+*/}}
+{{- define "common.env" -}}
+{{- $where := default "env" .where -}}
+{{- $entries := list -}}
+{{- $names := list -}}
+{{- range $entry := default list .extraEnv -}}
+{{- $entries = append $entries $entry -}}
+{{- $names = append $names $entry.name -}}
+{{- end -}}
+{{- $env := default dict .env -}}
+{{- range $name := keys $env | sortAlpha -}}
+{{- $value := get $env $name -}}
+{{- if not (kindIs "invalid" $value) -}}
+{{- $entries = append $entries (dict "name" $name "value" (include "common.word" $value)) -}}
+{{- $names = append $names $name -}}
+{{- end -}}
+{{- end -}}
+{{- include "common.unique" (dict "names" $names "where" $where "what" "environment variable") -}}
+{{- include "common.yaml" $entries -}}
+{{- end -}}
+
+{{- /*
+common.unique: prints nothing; fails when a name is there twice.
+Takes: dict "names" (list), "where", "what" (for the message).
+*/}}
+{{- define "common.unique" -}}
+{{- $seen := dict -}}
+{{- range $name := .names -}}
+{{- if hasKey $seen $name -}}
+{{- fail (printf "%s: the %s %s is given twice" $.where $.what $name) -}}
+{{- end -}}
+{{- $_ := set $seen $name true -}}
+{{- end -}}
+{{- end -}}
+
+{{- /*
+common.resources: the resources of a container. The GPUs go into requests and limits, equal; quantities are texts.
+Takes: dict "accelerator" (resource name), "gpus" (0 or null: none), "resources" (requests, limits, claims),
+"where". The accelerator's key in the user's resources is refused when it says another number.
+*/}}
+{{- define "common.resources" -}}
+{{- $result := dict -}}
+{{- $gpus := include "common.word" (default 0 .gpus) -}}
+{{- range $part := list "requests" "limits" -}}
+{{- $amounts := dict -}}
+{{- range $name, $amount := default dict (get (default dict $.resources) $part) -}}
+{{- if not (kindIs "invalid" $amount) -}}
+{{- $_ := set $amounts $name (include "common.word" $amount) -}}
+{{- end -}}
+{{- end -}}
+{{- include "common.checkGpus" (dict "accelerator" $.accelerator "gpus" $.gpus "amounts" $amounts "where" (printf "%s.%s" (default "resources" $.where) $part)) -}}
+{{- if ne $gpus "0" -}}
+{{- $_ := set $amounts $.accelerator $gpus -}}
+{{- end -}}
+{{- if $amounts -}}
+{{- $_ := set $result $part $amounts -}}
+{{- end -}}
+{{- end -}}
+{{- with (default dict .resources).claims -}}
+{{- $_ := set $result "claims" . -}}
+{{- end -}}
+{{- include "common.yaml" $result -}}
+{{- end -}}
+
+{{- /*
+common.checkGpus: prints nothing; fails when requests or limits name another number of accelerators.
+Takes: dict "accelerator", "gpus", "amounts" (requests or limits), "where".
+*/}}
+{{- define "common.checkGpus" -}}
+{{- $gpus := include "common.word" (default 0 .gpus) -}}
+{{- if hasKey (default dict .amounts) .accelerator -}}
+{{- $given := include "common.word" (get .amounts .accelerator) -}}
+{{- if ne $given $gpus -}}
+{{- fail (printf "%s: %s is %s, but gpusPerPod is %s; change gpusPerPod, it feeds requests and limits" .where .accelerator $given $gpus) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
