@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Keeps a token that someone wrote into a file out of every message about that file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+
+from valuesmith.diagnostics import Diagnostic, Position, Source
+
+_WRITTEN = re.compile(r"hf_token[\"']?\s*[:=]\s*(?:[\"']([^\"']+)|([^\s\"',{}\[\]][^\s,}\]]*))")
+_NULLS = ("null", "Null", "NULL", "~")
+_SHORTEST = 4  # a shorter text is hidden beside its key only: it would turn up in every word
+
+
+def masked(diagnostics: Iterable[Diagnostic], secrets: Iterable[str] = ()) -> list[Diagnostic]:
+    """*diagnostics* whose messages and source lines show none of *secrets*.
+
+    What stands beside an ``hf_token`` key is hidden too, whatever it is. A hidden text keeps its
+    length, so that carets stay where they were.
+    """
+    items = list(diagnostics)
+    parts = {line.strip() for secret in secrets for line in secret.splitlines()}
+    for source in {id(item.at.source): item.at.source for item in items if item.at}.values():
+        parts.update(found for line in source.lines for found in _written(line))
+    hidden = sorted((part for part in parts if len(part) >= _SHORTEST), key=len, reverse=True)
+    sources: dict[int, Source] = {}
+    return [_masked(item, hidden, sources) for item in items]
+
+
+def _written(line: str) -> list[str]:
+    if "hf_token" not in line:
+        return []
+    found = [match[1] or match[2] for match in _WRITTEN.finditer(line)]
+    return [text for text in found if text not in _NULLS]
+
+
+def _masked(item: Diagnostic, hidden: list[str], sources: dict[int, Source]) -> Diagnostic:
+    at = item.at
+    if at is not None:
+        source = sources.get(id(at.source))
+        if source is None:
+            lines = tuple(_hide(line, [*hidden, *_written(line)]) for line in at.source.lines)
+            source = at.source if lines == at.source.lines else Source(at.source.name, lines)
+            sources[id(at.source)] = source
+        at = Position(source, at.line, at.column, at.width)
+    message = _hide(item.message, hidden)
+    hint = _hide(item.hint, hidden) if message == item.message else ""
+    return replace(item, message=message, hint=hint, at=at)
+
+
+def _hide(text: str, hidden: list[str]) -> str:
+    for secret in hidden:
+        # Not inside a word: `hf_token` as the token must not hide the key's own name.
+        text = re.sub(rf"(?<![\w.-]){re.escape(secret)}(?![\w-])(?!\s*:)", "*" * len(secret), text)
+    return text

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bytes to text that a YAML reader may be given: UTF-8, of bounded size, without control characters."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from pathlib import Path
+
+from valuesmith.diagnostics import ConfigError, Diagnostic, Position, Source
+
+MAX_TEXT = 4_000_000  # characters, or bytes before decoding
+
+# Everything that YAML calls printable, less the line breaks that YAML 1.1 and 1.2 count differently.
+_FORBIDDEN = re.compile("[^\t\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_BREAKS = frozenset("\r\x85\u2028\u2029")
+_UTF16_32 = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
+
+
+def file_text(path: str | os.PathLike[str], limit: int = MAX_TEXT) -> str:
+    """The text of the file *path*; :class:`ConfigError` when it cannot be read or is no UTF-8."""
+    name = os.fspath(path)
+    try:
+        with Path(name).open("rb") as stream:
+            raw = stream.read(limit + 1)
+    except (OSError, ValueError) as problem:
+        reason = problem.strerror if isinstance(problem, OSError) else "the name holds a NUL"
+        raise ConfigError(Diagnostic("VS101", f"cannot read {name}: {reason}")) from None
+    return decoded(raw, name, limit)
+
+
+def stdin_text() -> str:
+    """The text of standard input."""
+    return decoded(sys.stdin.buffer.read(MAX_TEXT + 1), "<stdin>", MAX_TEXT)
+
+
+def decoded(raw: bytes, name: str, limit: int = MAX_TEXT) -> str:
+    """*raw* as text. *name* is what the diagnostics call it."""
+    if len(raw) > limit:
+        raise _failure("VS112", f"{name} is larger than {limit:,} bytes", _start(name))
+    if raw.startswith(_UTF16_32):
+        hint = "save the file as UTF-8"
+        raise _failure("VS102", f"{name} is not UTF-8 text (it starts like UTF-16)", _start(name), hint)
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as problem:
+        before = raw[: problem.start].decode("utf-8")
+        text = before + raw[problem.start :].decode("utf-8", "replace")
+        at = _place(text, name, len(before))
+        byte = raw[problem.start]
+        message = f"{name} is not UTF-8 text (byte 0x{byte:02x})"
+        raise _failure("VS102", message, at, "save the file as UTF-8") from None
+
+
+def cleaned(text: str, name: str, limit: int = MAX_TEXT) -> str:
+    """*text* without a byte-order mark and with plain line feeds.
+
+    Raises :class:`ConfigError` for control characters and for more than *limit* characters.
+    """
+    if text.startswith("\ufeff"):
+        text = text[1:]
+    if "\r" in text:
+        text = text.replace("\r\n", "\n")
+    if len(text) > limit:
+        raise _failure("VS112", f"{name} is larger than {limit:,} characters", _start(name))
+    found = forbidden(text)
+    if found is None:
+        return text
+    index, message, hint = found
+    raise _failure("VS102", message, _place(text, name, index), hint)
+
+
+def forbidden(text: str) -> tuple[int, str, str] | None:
+    """Index, message and hint of the first character in *text* that YAML cannot have, if any."""
+    found = _FORBIDDEN.search(text)
+    if found is None:
+        return None
+    code = f"U+{ord(found[0]):04X}"
+    if found[0] in _BREAKS:
+        message = f"the line break {code} is one that YAML readers count differently"
+        hint = "end lines with a line feed, or write the character as an escape in double quotes"
+    else:
+        message = f"the character {code} is not allowed in YAML"
+        hint = "write it as an escape in double quotes" if ord(found[0]) else "is this a text file?"
+    return found.start(), message, hint
+
+
+def _failure(code: str, message: str, at: Position, hint: str = "") -> ConfigError:
+    return ConfigError(Diagnostic(code, message, at, hint))
+
+
+def _start(name: str) -> Position:
+    return Position(Source(name, ()), 1, 1)
+
+
+def _place(text: str, name: str, index: int) -> Position:
+    line = text.count("\n", 0, index) + 1
+    column = index - (text.rfind("\n", 0, index) + 1) + 1
+    return Position(Source.from_text(name, text), line, column)
