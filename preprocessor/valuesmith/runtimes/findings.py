@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Findings of a rendering: everything that is wrong or suspicious, collected."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from valuesmith.diagnostics import Diagnostic, Position
+from valuesmith.runtimes.document import Part, field_name
+from valuesmith.tree import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One error (``E_…``) or warning (``W_…``).
+
+    *field* is the path in the document, *layer* who set the value, *placeholder* the text and *name*
+    the parameter, built-in or variable it is about. *note* is a stable word for the reason, *data* its
+    numbers.
+    """
+
+    code: str
+    message: str
+    field: str = ""
+    file: str = ""
+    at: Position | None = None
+    object: str = ""
+    layer: str = ""
+    placeholder: str = ""
+    name: str = ""
+    available: tuple[str, ...] = ()
+    suggestions: tuple[str, ...] = ()
+    note: str = ""
+    data: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    hint: str = ""
+    strict: bool = False
+
+    @property
+    def is_error(self) -> bool:
+        return self.strict or self.code.startswith("E_")
+
+    def diagnostic(self) -> Diagnostic:
+        """The finding as every stage reports it."""
+        subject = f"{self.field}: " if self.field else ""
+        severity = "error" if self.is_error else "warning"
+        at = _narrowed(self.at, self.placeholder)
+        return Diagnostic(self.code, subject + self.message, at, self._hint(), severity)  # type: ignore[arg-type]
+
+    def _hint(self) -> str:
+        if self.hint or not self.suggestions:
+            return self.hint
+        return f"did you mean {', '.join(self.suggestions)}?"
+
+
+def _narrowed(at: Position | None, text: str) -> Position | None:
+    """The place of *text* inside the scalar that starts at *at*, when it stands on that line."""
+    if at is None or not text:
+        return at
+    offset = at.text.find(text, at.column - 1)
+    return at if offset < 0 else Position(at.source, at.line, offset + 1, len(text))
+
+
+@dataclass(slots=True)
+class Findings:
+    """Gathers findings about one document; the same finding twice is kept once."""
+
+    document: Part
+    items: list[Finding] = dataclasses.field(default_factory=list)
+
+    def add(self, code: str, message: str, path: Path = (), **more: Any) -> None:
+        """One finding about what stands at *path* of the document."""
+        runtime = self.document.at("runtime") or {}
+        at = more.pop("at", None) or self.document.place(path)
+        if path[:1] == ("runtime",):
+            more.setdefault("file", runtime.get("file") or (at.file if at else ""))
+        found = Finding(
+            code,
+            message,
+            field_name(path),
+            at=at,
+            object=str(runtime.get("name", "")),
+            strict=bool(self.document.at("strict")),
+            **more,
+        )
+        if found not in self.items:
+            self.items.append(found)
+
+    @property
+    def has_errors(self) -> bool:
+        return any(item.is_error for item in self.items)
+
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        return tuple(item.diagnostic() for item in self.items)
