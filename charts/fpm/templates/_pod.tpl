@@ -1,0 +1,63 @@
+{{- /* SPDX-License-Identifier: Apache-2.0 */}}
+
+{{- /*
+fpm.podSpec: the pod spec of every node: one container that does nothing but wait, so that a collector can start
+the engine in it. No argument and no variable of the engine is here.
+Takes: the root context.
+*/}}
+{{- define "fpm.podSpec" -}}
+{{- $volumes := list -}}
+{{- $mounts := list -}}
+{{- if .Values.results.enabled -}}
+{{- $volumes = append $volumes (dict "name" "results" "emptyDir" dict) -}}
+{{- $mounts = append $mounts (dict "name" "results" "mountPath" "/results") -}}
+{{- end -}}
+{{- if .Values.sharedMemory.enabled -}}
+{{- $directory := dict "medium" "Memory" -}}
+{{- with .Values.sharedMemory.size -}}
+{{- $_ := set $directory "sizeLimit" (include "common.word" .) -}}
+{{- end -}}
+{{- $volumes = append $volumes (dict "name" "dshm" "emptyDir" $directory) -}}
+{{- $mounts = append $mounts (dict "name" "dshm" "mountPath" "/dev/shm") -}}
+{{- end -}}
+{{- $cache := dict "root" . "modelCache" .Values.modelCache -}}
+{{- $volumes = concat $volumes (include "common.modelCacheVolume" $cache | fromYamlArray) -}}
+{{- $mounts = concat $mounts (include "common.modelCacheMount" $cache | fromYamlArray) -}}
+{{- $container := dict
+      "name" "main"
+      "image" (include "common.image" (dict "root" . "image" .Values.image))
+      "imagePullPolicy" .Values.image.pullPolicy
+      "command" (list "/bin/sh" "-c" "trap 'exit 0' TERM INT; while :; do sleep 3600 & wait $!; done")
+      "resources" (include "common.resources" (dict "accelerator" .Values.accelerator.resource "gpus" .Values.gpusPerPod "resources" .Values.resources) | fromYaml)
+      "volumeMounts" $mounts -}}
+{{- with .Values.securityContext -}}
+{{- $_ := set $container "securityContext" . -}}
+{{- end -}}
+{{- $spec := dict "containers" (list $container) "volumes" $volumes -}}
+{{- $spec = mergeOverwrite $spec (include "common.podPlacement" (dict "root" .) | fromYaml) -}}
+{{- with include "common.imagePullSecrets" . | fromYamlArray -}}
+{{- $_ := set $spec "imagePullSecrets" . -}}
+{{- end -}}
+{{- with .Values.podSecurityContext -}}
+{{- $_ := set $spec "securityContext" . -}}
+{{- end -}}
+{{- $spec = include "common.podSpecMerge" (dict "podSpec" $spec "extra" .Values.extraPodSpec) | fromYaml -}}
+{{- include "common.checkPod" (dict "podSpec" $spec "where" "extraPodSpec") -}}
+{{- range $container := $spec.containers -}}
+{{- if eq $container.name "main" -}}
+{{- range $part := list "requests" "limits" -}}
+{{- include "common.checkGpus" (dict "accelerator" $.Values.accelerator.resource "gpus" $.Values.gpusPerPod "amounts" (get $container.resources $part) "where" (printf "extraPodSpec.mainContainer.resources.%s" $part)) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- include "common.yaml" $spec -}}
+{{- end -}}
+
+{{- /*
+fpm.podLabels: labels of the pods: the release's, and those that a queue or a policy needs.
+Takes: the root context.
+*/}}
+{{- define "fpm.podLabels" -}}
+{{- $own := include "common.labels" (dict "root" . "component" "measurement") | fromYaml -}}
+{{- include "common.yaml" (mergeOverwrite (deepCopy .Values.labels) $own) -}}
+{{- end -}}

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``resolve`` and ``render``: the commands that make something."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from valuesmith.cli import options
+from valuesmith.diagnostics import ConfigError
+
+FORMATS = ["yaml", "json", "kustomize", "configmap"]
+
+
+@click.command()
+@click.argument("inputs", nargs=-1, metavar="INPUT…")
+@click.option("-o", "--output", default="-", metavar="FILE", help="Where to [standard output].")
+@click.option(
+    "--format", "form", type=click.Choice(["yaml", "json"]), default="yaml", help="Form of values."
+)
+@click.option("--check", is_flag=True, help="Write nothing; exit 1 when the file is stale.")
+@click.option("--force", is_flag=True, help="Overwrite a file that is not ours.")
+@options.deciding
+@options.messages
+def resolve(
+    inputs: tuple[str, ...], output: str, form: str, check: bool, force: bool, **given: Any
+) -> int:
+    """Write the flat values file of a deployment: defaults, rules and mapping resolved."""
+    from valuesmith import artifacts
+
+    found = options.resolved(inputs, given)
+    text = artifacts.values_text(found, inputs) if form == "yaml" else artifacts.values_json(found)
+    if output == "-":
+        click.echo(text, nl=False)
+        return 0
+    if check:
+        return _stale_file(Path(output), text, given)
+    from valuesmith.writer import single
+
+    single.write_text(Path(output), text, force)
+    return 0
+
+
+def _stale_file(path: Path, text: str, given: dict[str, Any]) -> int:
+    from valuesmith.writer import File, compare
+
+    try:
+        old = path.read_bytes()
+    except OSError:
+        options.console(given).say(f"{path} is stale: it is missing")
+        return 1
+    if old == File.text(text).content:
+        return 0
+    options.console(given).say(f"{path} is stale: {compare.describe(path.name, old, text.encode())}")
+    return 1
+
+
+@click.command()
+@click.argument("inputs", nargs=-1, metavar="INPUT…")
+@click.option(
+    "-o",
+    "--output",
+    metavar="DIR",
+    required=True,
+    help="Folder to write; it appears whole or not at all.",
+)
+@click.option("--check", is_flag=True, help="Write nothing; exit 1 when the folder is stale.")
+@click.option("--force", is_flag=True, help="Overwrite files that are not ours.")
+@click.option("--no-validate", is_flag=True, help="Skip the checks of what was rendered.")
+@click.option(
+    "--allow-unknown-flags", is_flag=True, help="Flags that the release does not know are warnings."
+)
+@options.kubernetes
+@options.deciding
+@options.messages
+def render(
+    inputs: tuple[str, ...], output: str, check: bool, force: bool, no_validate: bool, **given: Any
+) -> int:
+    """Render a deployment: values, manifests, scripts, engine configs, all of it checked."""
+    from valuesmith import artifacts, report, writer
+
+    console = options.console(given)
+    found = options.resolved(inputs, given)
+    rendering = artifacts.render(found, inputs, given["kubernetes_version"])
+    checked = report.Checked()
+    if not no_validate:
+        from valuesmith import proof
+
+        checked = proof.check(rendering, proof.Wishes.of(given))
+        errors = [item for item in checked.diagnostics if item.is_error]
+        if errors:
+            raise ConfigError(checked.diagnostics)
+        console.problems([item for item in checked.diagnostics if item.severity == "warning"])
+    if check:
+        differences = writer.check(rendering.artifacts, output)
+        if differences:
+            console.say(f"{output} is stale: " + ", ".join(str(item) for item in differences))
+        return 1 if differences else 0
+    removed = writer.write(rendering.artifacts, output, force)
+    for line in report.rendered(rendering, checked, inputs, output, removed):
+        console.say(line)
+    return 0

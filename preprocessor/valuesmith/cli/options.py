@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options that several commands share, and the request that they make."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from valuesmith.aggregate import Options
+from valuesmith.cli.console import Console
+from valuesmith.pipeline import Request, Resolved
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+FILE = click.Path(path_type=Path)
+
+
+def _stack(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
+    def decorate(function: Command) -> Command:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate
+
+
+messages = _stack(
+    click.option(
+        "--message-format",
+        type=click.Choice(["text", "json"]),
+        default="text",
+        help="Form of messages.",
+    ),
+    click.option(
+        "--color",
+        type=click.Choice(["auto", "always", "never"]),
+        default="auto",
+        help="Colour messages.",
+    ),
+    click.option("--debug", is_flag=True, help="Show a traceback when valuesmith itself fails."),
+)
+
+deciding = _stack(
+    click.option(
+        "--set", "sets", multiple=True, metavar="KEY=VALUE", help="Set one input key; repeatable."
+    ),
+    click.option(
+        "--set-string", "string_sets", multiple=True, metavar="KEY=TEXT", help="Set one key to a text."
+    ),
+    click.option("--target", metavar="NAME", help="dynamo, llm-d-helm, llm-d-kustomize, fpm or lws."),
+    click.option("--backend", metavar="NAME", help="vllm, sglang or trtllm."),
+    click.option("--backend-version", metavar="VERSION", help="Engine release [what Dynamo pins]."),
+    click.option("--dynamo-version", metavar="VERSION", help="Dynamo release [newest known]."),
+    click.option("--rules", metavar="NAME|DIR", help="Rule set [default]."),
+    click.option("--mapping", type=FILE, metavar="FILE", help="More mapping entries."),
+    click.option("--cluster", type=FILE, metavar="FILE", help="Facts of the cluster."),
+    click.option("--runtime", metavar="NAME|FILE", help="Runtime (target lws)."),
+    click.option("--flavor", metavar="NAME", help="Flavor of the runtime (target lws)."),
+    click.option("-n", "--namespace", metavar="NAME", help="Namespace of everything."),
+    click.option("--name", metavar="NAME", help="Release name."),
+    click.option("--allow-unknown", is_flag=True, help="Unknown input keys are warnings."),
+)
+
+kubernetes = _stack(
+    click.option("--crd-dir", type=FILE, metavar="DIR", help="Folder of real CRDs to check against."),
+    click.option("--kubernetes-version", metavar="X.Y", help="Kubernetes release to check against."),
+)
+
+
+def console(given: dict[str, Any]) -> Console:
+    """The console that the shared options describe."""
+    return Console(given.get("message_format", "text"), given.get("color", "auto"))
+
+
+def read(inputs: Sequence[str], given: dict[str, Any]) -> Request:
+    """The request that inputs and shared options make.
+
+    Raises:
+        ConfigError: when an input cannot be read.
+    """
+    from valuesmith import load
+
+    if not inputs:
+        raise click.UsageError(
+            "Missing argument 'INPUT…': a unified YAML file, or - for standard input."
+        )
+    document = load.read(inputs, given.get("sets", ()), given.get("string_sets", ()))
+    options = Options(
+        **{
+            name: given.get(name)
+            for name in (
+                "target",
+                "backend",
+                "backend_version",
+                "dynamo_version",
+                "rules",
+                "namespace",
+                "name",
+                "runtime",
+                "flavor",
+            )
+        }
+    )
+    first = next((Path(name) for name in inputs if name != "-"), None)
+    return Request(
+        document,
+        options,
+        bool(given.get("allow_unknown")),
+        given.get("mapping"),
+        first.parent if first else None,
+        given.get("cluster"),
+    )
+
+
+def resolved(inputs: Sequence[str], given: dict[str, Any]) -> Resolved:
+    """The resolved deployment; warnings and notes have been printed.
+
+    Raises:
+        ConfigError: when the input is wrong.
+    """
+    from valuesmith import pipeline
+
+    found = pipeline.resolve(read(inputs, given))
+    console(given).problems(found.diagnostics)
+    return found

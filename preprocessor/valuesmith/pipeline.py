@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The order of the stages, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from valuesmith import aggregate, inputs, mapping, rules, topology
+from valuesmith.aggregate import Options
+from valuesmith.deployment import Deployment
+from valuesmith.diagnostics import Collector, ConfigError, Diagnostic
+from valuesmith.load import Document
+from valuesmith.targets import table as target_table
+from valuesmith.tree import Leaf, Tree, dotted
+
+UNKNOWN_KEY = "VS104"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is asked for: the input, what the command line adds, and files that layer over our data."""
+
+    document: Document
+    options: Options = field(default_factory=Options)
+    allow_unknown: bool = False
+    mapping: Path | None = None
+    base: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One line of an explanation: *kind* of what happened, *at* which place, saying *text*."""
+
+    kind: str
+    at: str
+    text: str
+    value: Any
+    depth: int
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A deployment with the values of its chart. *diagnostics* are warnings and notes."""
+
+    deployment: Deployment
+    tree: Tree
+    diagnostics: tuple[Diagnostic, ...]
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The chart's values as plain nested dictionaries, ready for ``values.yaml``."""
+        return self.tree.plain()
+
+    @property
+    def name(self) -> str:
+        """The release name."""
+        return str(self.deployment.config.value("K8sConfig.name"))
+
+    @property
+    def namespace(self) -> str:
+        """The namespace that everything goes to."""
+        return str(self.deployment.config.value("K8sConfig.k8s_namespace"))
+
+    def explain(self, key: str) -> dict[str, list[Step]]:
+        """For each value (or input key) that *key* names or matches as a glob: the steps that led to it."""
+        found = self.tree.matching(key) or self.deployment.config.matching(key)
+        return {name: list(steps(leaf)) for name, leaf in found.items()}
+
+
+def resolve(request: Request) -> Resolved:
+    """All stages from the loaded input to the chart's values.
+
+    Raises:
+        ConfigError: with the problems of every stage that could still run.
+    """
+    problems = Collector()
+    tree = _checked(request, problems)
+    tree, found = aggregate.decide(tree, request.options)
+    problems.items += found
+    deployment = _collecting(problems, lambda: aggregate.build(inputs.complete(tree)))
+    table = mapping.table(request.mapping)
+    deployment = _ruled(deployment, table, request.base, problems)
+    deployment = aggregate.settle(deployment)
+    roles = topology.plan_roles(deployment.roles, deployment.backend, deployment.config, problems)
+    problems.raise_errors()
+    deployment = replace(deployment, roles=roles)
+    target = target_table()[deployment.target]
+    deployment = _collecting(problems, lambda: mapping.apply(deployment, table))
+    values = _collecting(problems, lambda: target.values(deployment))
+    found = (*problems.items, *deployment.diagnostics)
+    return Resolved(deployment, values, tuple(dict.fromkeys(found)))
+
+
+def _checked(request: Request, problems: Collector) -> Tree:
+    """The checked input. Unknown keys do not keep later stages from telling what they find."""
+    try:
+        tree, found = inputs.check(request.document, request.allow_unknown)
+    except ConfigError as error:
+        problems.items += error.diagnostics
+        if any(item.is_error and item.code != UNKNOWN_KEY for item in error.diagnostics):
+            raise
+        tree, _ = inputs.check(request.document, True)
+        return tree
+    problems.items += found
+    return tree
+
+
+def _ruled(
+    deployment: Deployment, table: mapping.Table, base: Path | None, problems: Collector
+) -> Deployment:
+    config = deployment.config
+    chosen = config.leaf("rule")
+    name = str(chosen.value) if chosen is not None and chosen.value else "default"
+    vocabulary = rules.Vocabulary.of(inputs.contract(), table.parameters)
+    try:
+        at = chosen.at if chosen is not None else None
+        rule_set = rules.load_rules(name, deployment.backend, vocabulary, at, base)
+    except ConfigError as error:
+        problems.items += error.diagnostics
+        rule_set = rules.load_rules("default", deployment.backend, vocabulary, None, None)
+    return _collecting(problems, lambda: rules.apply(rule_set, deployment))
+
+
+def _collecting(problems: Collector, stage: Any) -> Any:
+    """What *stage* returns; when it fails, everything found so far fails with it."""
+    try:
+        return stage()
+    except ConfigError as error:
+        raise ConfigError(dict.fromkeys([*problems.items, *error.diagnostics])) from error
+
+
+def steps(leaf: Leaf, depth: int = 0) -> Iterator[Step]:
+    """The steps that led to *leaf*, newest first; what was read for a step follows it, deeper."""
+    origin = leaf.origin
+    yield Step(origin.kind, str(origin.at or ""), origin.text, leaf.value, depth)
+    if depth > 12:
+        return
+    for _, read in origin.reads:
+        yield from steps(read, depth + 1)
+    if origin.replaced is not None:
+        yield from steps(origin.replaced, depth + 1)
+
+
+def plain_config(resolved: Resolved) -> Mapping[str, Any]:
+    """The complete unified input with rules applied, for tests and tools."""
+    tree = resolved.deployment.config
+    ruled = {
+        ("Workers", role.name, name): leaf
+        for role in resolved.deployment.roles
+        for name, leaf in role.parameters.items()
+    }
+    return tree.updated(ruled).plain()
+
+
+def leaf_name(path: tuple[str | int, ...]) -> str:
+    """A leaf's dotted name."""
+    return dotted(path)

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which Dynamo release, which engine release, which runtime image: one decision, with its reasons."""
+
+from __future__ import annotations
+
+from valuesmith import facts
+from valuesmith.diagnostics import Collector, ConfigError
+from valuesmith.references import (
+    RUNTIME_IMAGES,
+    Reference,
+    named_backend,
+    parse_reference,
+    runtime_backend,
+)
+from valuesmith.tree import Leaf, Path, Tree, derived
+
+VERSION = ("generator_dynamo_version",)
+IMAGE = ("K8sConfig", "k8s_image")
+
+
+def decide(tree: Tree, problems: Collector) -> dict[Path, Leaf]:
+    """Leaves for ``generator_dynamo_version``, ``backend_version`` and ``K8sConfig.k8s_image``.
+
+    The Dynamo release is the one given, else that of a tagged runtime image, else the one that pins
+    the given engine release, else the newest known. Contradictions are notes and warnings in *problems*.
+    """
+    backend = str(tree.value("backend"))
+    image = _image(tree)
+    reference = parse_reference(str(image.value)) if image is not None else None
+    try:
+        dynamo = _dynamo(tree, backend, image, reference)
+        engine = _engine(tree, backend, dynamo)
+    except ConfigError as error:
+        problems.items += error.diagnostics
+        return {}
+    leaves = {VERSION: dynamo, ("backend_version",): engine}
+    leaves[IMAGE] = _runtime_image(backend, dynamo, image, reference, problems)
+    return leaves
+
+
+def _image(tree: Tree) -> Leaf | None:
+    leaf = tree.leaf(*IMAGE)
+    return leaf if leaf is not None and leaf.value else None
+
+
+def _given(tree: Tree, *path: str) -> Leaf | None:
+    leaf = tree.leaf(*path)
+    return leaf if leaf is not None and leaf.value not in (None, "") else None
+
+
+def _dynamo(tree: Tree, backend: str, image: Leaf | None, reference: Reference | None) -> Leaf:
+    known = facts.releases()
+    given = _given(tree, *VERSION)
+    if given is not None:
+        known.resolve(str(given.value), given.at)
+        return given
+    if image is not None and reference is not None and runtime_backend(reference) and reference.tag:
+        release = known.of_tag(reference.tag)
+        if release is not None:
+            return derived(release, f"the tag of {image.value}", ("K8sConfig.k8s_image", image))
+    engine = _given(tree, "backend_version")
+    if engine is not None:
+        release = known.for_engine(backend, str(engine.value), engine.at)
+        return derived(
+            release,
+            f"the newest release whose pinned {backend} is not newer than {engine.value}",
+            ("backend_version", engine),
+            kind="release",
+        )
+    return derived(known.newest, "the newest known Dynamo release", kind="release")
+
+
+def _engine(tree: Tree, backend: str, dynamo: Leaf) -> Leaf:
+    known = facts.releases()
+    given = _given(tree, "backend_version")
+    if given is not None:
+        known.check_engine(backend, str(given.value), given.at)
+        return given
+    pinned = known.engine(str(dynamo.value), backend)
+    return derived(
+        pinned,
+        f"Dynamo {dynamo.value} pins {backend} {pinned}",
+        ("generator_dynamo_version", dynamo),
+        kind="release",
+    )
+
+
+def _runtime_image(
+    backend: str,
+    dynamo: Leaf,
+    image: Leaf | None,
+    reference: Reference | None,
+    problems: Collector,
+) -> Leaf:
+    tag = facts.releases().image_tag(str(dynamo.value))
+    default = f"{RUNTIME_IMAGES[backend]}:{tag}"
+    if image is None:
+        return derived(
+            default, f"the runtime image of Dynamo {dynamo.value}", ("generator_dynamo_version", dynamo)
+        )
+    if reference is None:
+        problems.error(
+            "VS225",
+            f"K8sConfig.k8s_image {image.value!r} is not an image reference",
+            image.at,
+            "registry/repository:tag or registry/repository@sha256:…, lower-case repository",
+        )
+        return image
+    if str(reference) == default:
+        return image
+    ours = runtime_backend(reference)
+    if ours and not reference.digest and facts.releases().of_tag(reference.tag):
+        problems.note(
+            "VS226",
+            f"the default runtime image {image.value} follows Dynamo {dynamo.value} and {backend}: "
+            f"{default}",
+            image.at,
+        )
+        return image.because("derived", default, f"follows Dynamo {dynamo.value}")
+    named = named_backend(reference)
+    tagged = facts.releases().of_tag(reference.tag) if ours else None
+    if (named and named != backend) or (tagged and tagged != dynamo.value):
+        problems.warning(
+            "VS227",
+            f"image {image.value} does not look like {backend} of Dynamo {dynamo.value}",
+            image.at,
+            "the flags are made for the release; give --dynamo-version or --backend to match",
+        )
+    return image

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a render tells people: the budget, what was checked, what must exist, what to do next."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from valuesmith import topology
+from valuesmith.artifacts import Rendering
+from valuesmith.diagnostics import Diagnostic
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What the checks of a rendering found and how much they looked at."""
+
+    diagnostics: tuple[Diagnostic, ...] = ()
+    objects: int = 0
+    flags: int = 0
+    kinds: tuple[str, ...] = ()
+    prerequisites: tuple[str, ...] = ()
+    done: bool = False
+
+
+def rendered(
+    rendering: Rendering,
+    checked: Checked,
+    inputs: Sequence[str],
+    output: str,
+    removed: Iterable[str],
+) -> list[str]:
+    """The lines that ``render`` prints when it is done."""
+    deployment = rendering.resolved.deployment
+    release = (
+        f"{deployment.target} {deployment.dynamo_version}, "
+        if deployment.target in ("dynamo", "fpm")
+        else f"{deployment.target}, "
+    )
+    lines = [
+        f"render  {' '.join(inputs)} → {output} ({release}{deployment.backend} {deployment.backend_version})",
+        "",
+        *budget_table(rendering),
+        "",
+    ]
+    if checked.done:
+        flags = f", {checked.flags} engine flags" if checked.flags else ""
+        kinds = f", CRD {', '.join(checked.kinds)}" if checked.kinds else ""
+        warnings = sum(item.severity == "warning" for item in checked.diagnostics)
+        outcome = f"{warnings} warning{'s' if warnings != 1 else ''}" if warnings else "no problems"
+        objects = f"{checked.objects} object{'s' if checked.objects != 1 else ''}"
+        lines.append(f"  checked: {objects}{flags}{kinds}       {outcome}")
+    lines += [f"  needs:   {item}" for item in checked.prerequisites]
+    lines += [f"  removed: {name} (no longer made)" for name in removed]
+    lines.append(f"  next:    {next_command(rendering, output)}")
+    return lines
+
+
+def budget_table(rendering: Rendering) -> list[str]:
+    """GPUs by role and in total."""
+    deployment = rendering.resolved.deployment
+    rows = topology.budget(deployment.roles)
+    if not rows:
+        return []
+    parallel = {row.role: _short(row.formula) for row in rows}
+    width = max(len("parallel"), *(len(text) for text in parallel.values()))
+    lines = [
+        f"  {'role':<8} {'replicas':>9}  {'GPUs each':>9}  {'nodes each':>10}  {'parallel':<{width}}  {'GPUs':>6}"
+    ]
+    for row in rows:
+        lines.append(
+            f"  {row.role:<8} {row.replicas:>9}  {row.gpus_each:>9}  {row.nodes_each:>10}  "
+            f"{parallel[row.role]:<{width}}  {row.gpus:>6}"
+        )
+    total = sum(row.gpus for row in rows)
+    per_node = int(deployment.config.value("NodeConfig.num_gpus_per_node") or 8)
+    nodes = -(-total // per_node)
+    space = " " * (8 + 1 + 9 + 2 + 9 + 2 + 10 + 2 + width - 5)
+    lines.append(
+        f"  total{space}  {total:>6}   on {nodes} node{'s' if nodes > 1 else ''} of {per_node}"
+    )
+    return lines
+
+
+def _short(formula: str) -> str:
+    kept = [part for part in formula.split(" × ") if not re.fullmatch(r"[a-z]+ 1", part)]
+    return " × ".join(kept) or "1 GPU"
+
+
+def next_command(rendering: Rendering, output: str) -> str:
+    """The command that installs what was rendered."""
+    resolved = rendering.resolved
+    values = {"dynamo": "values.yaml", "lws": "values.yaml", "llm-d-helm": "llm-d-values.yaml"}
+    charts = {"dynamo": "dynamo", "lws": "lws", "llm-d-helm": "llm-d-modelservice"}
+    target = resolved.deployment.target
+    if target in values:
+        return (
+            f"helm install {resolved.name} charts/{charts[target]} -n {resolved.namespace} "
+            f"-f {output}/{values[target]}"
+        )
+    if target == "llm-d-kustomize":
+        return f"kubectl apply -k {output}"
+    return f"kubectl apply -f {output}/k8s_deploy.yaml"

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shell scripts from the templates in ``data/scripts``; every token that reaches them is shell-quoted."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+TEMPLATES = Path(__file__).resolve().parent.parent / "data" / "scripts"
+
+
+@cache
+def _environment() -> Any:
+    import jinja2
+
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,
+    )
+
+
+def fill(template: str, **values: Any) -> str:
+    """The named template with *values*; texts in them must be quoted already (see :func:`quote`)."""
+    return str(_environment().get_template(template).render(**values))
+
+
+def quote(token: str) -> str:
+    """One token as one shell word, whatever it holds."""
+    return shlex.quote(token)
+
+
+def words(tokens: Iterable[str]) -> list[str]:
+    """Each token quoted."""
+    return [shlex.quote(token) for token in tokens]
+
+
+def assignments(env: Mapping[str, str]) -> list[str]:
+    """``NAME=value`` words for ``env``, in the order of their names, quoted."""
+    return [f"{name}={shlex.quote(value)}" for name, value in sorted(env.items())]

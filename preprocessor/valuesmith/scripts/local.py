@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``run_N.sh``: the deployment on plain hosts, one script a node."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from valuesmith import arguments
+from valuesmith.deployment import Deployment, Process, Role
+from valuesmith.scripts import assignments, fill, quote, words
+from valuesmith.scripts.nodes import Placement, place
+
+FIRST_SYSTEM_PORT = 8081
+FIRST_SGLANG_PORT = 30000
+MASTER_PORT = 29500
+DP_PORT = 13445
+HEAD = '"$HEAD_NODE_IP"'
+
+
+def run_scripts(deployment: Deployment, header: str) -> dict[str, str]:
+    """``run_0.sh``, ``run_1.sh``, … for the nodes that the workers need."""
+    per_node = int(deployment.config.value("NodeConfig.num_gpus_per_node") or 8)
+    nodes = place(deployment.roles, per_node)
+    scripts = {}
+    for index, placements in enumerate(nodes):
+        processes = [_worker(deployment, placement) for placement in placements]
+        include_frontend = deployment.config.value("ServiceConfig.include_frontend", default=True)
+        if index == 0 and include_frontend and "frontend" in deployment.services:
+            processes.insert(0, _frontend(deployment))
+        multinode = [p for p in placements if p.nodes > 1]
+        scripts[f"run_{index}.sh"] = fill(
+            "run.sh.j2",
+            header=header,
+            node=index,
+            nodes=len(nodes),
+            contents=", ".join(p["label"] for p in processes),
+            needs_head=bool(multinode),
+            first_node=multinode[0].first_node if multinode else 0,
+            head=quote(str(deployment.config.value("ServiceConfig.head_node_ip") or "")),
+            processes=processes,
+        )
+    return scripts
+
+
+def _frontend(deployment: Deployment) -> dict[str, Any]:
+    process = deployment.services["frontend"]
+    flags = {name: leaf.value for name, leaf in process.args.items()}
+    port = deployment.config.value("ServiceConfig.port")
+    if port is not None:
+        flags["http-port"] = str(port)
+    env = {name: str(leaf.value) for name, leaf in process.env.items()}
+    return {
+        "label": "frontend",
+        "name": "frontend",
+        "env": assignments(env),
+        "words": words([*process.command, *arguments.arguments(flags)]),
+    }
+
+
+def _worker(deployment: Deployment, placement: Placement) -> dict[str, Any]:
+    role = placement.role
+    process = role.process
+    if process is None:
+        raise AssertionError(f"{role.name} has not been mapped")
+    flags: dict[str, Any] = {name: leaf.value for name, leaf in process.args.items()}
+    env = {name: str(leaf.value) for name, leaf in process.env.items()}
+    _own_ports(deployment, placement, flags, env)
+    devices = ",".join(str(device) for device in placement.devices)
+    variable = deployment.hardware.device_variable
+    env[variable] = f"level_zero:{devices}" if variable == "ONEAPI_DEVICE_SELECTOR" else devices
+    if "extra-engine-args" in flags:
+        flags["extra-engine-args"] = engine_config_path(deployment, role)
+    extra = [leaf.value for leaf in process.extra_args]
+    tokens = words([*process.command, *arguments.arguments(flags, extra)])
+    if placement.nodes > 1:
+        tokens += _rank_words(deployment, placement)
+    label = f"{role.name} {placement.replica}"
+    if placement.nodes > 1:
+        label += f" rank {placement.rank}"
+    return {
+        "label": label,
+        "name": label.replace(" ", "-"),
+        "env": assignments(env),
+        "words": tokens,
+    }
+
+
+def engine_config_path(deployment: Deployment, role: Role) -> str:
+    """Where a role's TensorRT-LLM engine config lies on a plain host."""
+    given = deployment.config.value("K8sConfig", f"{role.name}_engine_args")
+    return str(given or f"/workspace/engine_configs/{role.name}_config.yaml")
+
+
+def _own_ports(
+    deployment: Deployment, placement: Placement, flags: dict[str, Any], env: dict[str, str]
+) -> None:
+    """Give every worker of a host ports of its own; a DP rank takes the port plus its number."""
+    ordinal = placement.ordinal
+    env["DYN_SYSTEM_PORT"] = str(FIRST_SYSTEM_PORT + ordinal)
+    stride = max(_data_size(deployment, r) for r in deployment.roles)
+    if deployment.backend == "vllm":
+        base = int(deployment.config.value("ServiceConfig.vllm_nixl_side_channel_port") or 20097)
+        if deployment.mode == "disagg":
+            env["VLLM_NIXL_SIDE_CHANNEL_PORT"] = str(base + ordinal * stride)
+        if "DYN_VLLM_KV_EVENT_PORT" in env:
+            env["DYN_VLLM_KV_EVENT_PORT"] = str(int(env["DYN_VLLM_KV_EVENT_PORT"]) + ordinal * stride)
+    if deployment.backend == "sglang":
+        flags.setdefault("port", str(FIRST_SGLANG_PORT + ordinal * 100))
+        if "disaggregation-bootstrap-port" in flags and placement.role.name == "prefill":
+            port = int(flags["disaggregation-bootstrap-port"])
+            flags["disaggregation-bootstrap-port"] = str(port + placement.replica)
+    events = flags.get("kv-events-config")
+    if events is not None and ordinal:
+        flags["kv-events-config"] = _moved(events, ordinal * stride)
+
+
+def _data_size(deployment: Deployment, role: Role) -> int:
+    value = role.value("data_parallel_size", 1)
+    return value if isinstance(value, int) else 1
+
+
+def _moved(events: Any, offset: int) -> Any:
+    """The KV-events config with its port moved by *offset*; a text of the user's stays a text."""
+    loaded = json.loads(events) if isinstance(events, str) else events
+    if not isinstance(loaded, Mapping) or not isinstance(loaded.get("endpoint"), str):
+        return events
+    match = re.fullmatch(r"(.*:)(\d+)", loaded["endpoint"])
+    if match is None:
+        return events
+    moved = {**loaded, "endpoint": f"{match[1]}{int(match[2]) + offset}"}
+    return json.dumps(moved) if isinstance(events, str) else moved
+
+
+def _rank_words(deployment: Deployment, placement: Placement) -> list[str]:
+    """The words that join the nodes of one worker; the leader's address is read at start."""
+    rank, nodes = placement.rank, placement.nodes
+    port = MASTER_PORT + placement.replica
+    if deployment.backend == "sglang":
+        address = f"--dist-init-addr {HEAD}:{port}"
+        return [address, f"--nnodes {nodes}", f"--node-rank {rank}"]
+    if deployment.backend == "vllm":
+        return _vllm_rank_words(deployment, placement, port)
+    return []
+
+
+def _vllm_rank_words(deployment: Deployment, placement: Placement, port: int) -> list[str]:
+    role, rank, nodes = placement.role, placement.rank, placement.nodes
+    data = _data_size(deployment, role)
+    if data > 1 and data % nodes == 0:
+        local = data // nodes
+        return [
+            "--data-parallel-hybrid-lb",
+            f"--data-parallel-size-local {local}",
+            f"--data-parallel-start-rank {rank * local}",
+            f"--data-parallel-address {HEAD}",
+            f"--data-parallel-rpc-port {DP_PORT + placement.replica}",
+        ]
+    found = [
+        f"--nnodes {nodes}",
+        f"--node-rank {rank}",
+        f"--master-addr {HEAD}",
+        f"--master-port {port}",
+    ]
+    return [*found, "--headless"] if rank else found
+
+
+def process_words(process: Process) -> list[str]:
+    """The words of a process as the pod runs it, without a shell around."""
+    flags = {name: leaf.value for name, leaf in process.args.items()}
+    extra = [leaf.value for leaf in process.extra_args]
+    return [*process.command, *arguments.arguments(flags, extra)]

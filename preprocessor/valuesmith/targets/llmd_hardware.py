@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which accelerator and which engine image an llm-d deployment uses."""
+
+from __future__ import annotations
+
+from valuesmith.deployment import Deployment
+from valuesmith.diagnostics import Collector, did_you_mean
+from valuesmith.references import parse_reference
+from valuesmith.targets.llmd_facts import SECTION, facts_table, given
+from valuesmith.tree import Leaf, derived
+
+
+def accelerator(deployment: Deployment, problems: Collector) -> Leaf:
+    table = facts_table()
+    leaf = given(deployment.config, SECTION, "accelerator_type")
+    hardware = deployment.hardware.resource if deployment.hardware.known else ""
+    if leaf is None or (not leaf.is_user and hardware):
+        by_resource = {row["resource"]: name for name, row in table["accelerators"].items()}
+        name = by_resource.get(hardware, "intel-i915" if "intel" in hardware else "nvidia")
+        system = deployment.config.leaf("NodeConfig.system_name")
+        reads = [("NodeConfig.system_name", system)] if system is not None else []
+        return derived(name, "the accelerator of the system", *reads)
+    name = table["accelerator_aliases"].get(leaf.value, leaf.value)
+    if name not in table["accelerators"]:
+        known = [*table["accelerators"], *table["accelerator_aliases"]]
+        problems.error(
+            "VS520",
+            f"unknown accelerator {leaf.value} of LlmdConfig.accelerator_type",
+            leaf.at,
+            did_you_mean(str(leaf.value), known) or f"one of {', '.join(table['accelerators'])}",
+        )
+        return leaf
+    if hardware and hardware.partition(".com")[0] not in table["accelerators"][name]["resource"]:
+        problems.error(
+            "VS523",
+            f"LlmdConfig.accelerator_type is {leaf.value}, but {deployment.hardware.name} offers {hardware}",
+            leaf.at,
+            "leave accelerator_type out, or name another NodeConfig.system_name",
+        )
+    return leaf if name == leaf.value else leaf.because("alias", name, f"{leaf.value} is {name}")
+
+
+def image(deployment: Deployment, kind: Leaf, problems: Collector) -> Leaf:
+    config, table = deployment.config, facts_table()
+    key = f"{deployment.backend}_image"
+    leaf = given(config, SECTION, key)
+    if leaf is not None:
+        if parse_reference(str(leaf.value)) is None:
+            problems.error(
+                "VS524",
+                f"LlmdConfig.{key} {leaf.value!r} is not an image reference",
+                leaf.at,
+                "registry/repository:tag or registry/repository@sha256:…, lower-case repository",
+            )
+        return leaf
+    build = table["builds"].get(kind.value)
+    version = given(config, SECTION, "version")
+    if build is not None and deployment.backend == "vllm":
+        release = str(version.value) if version is not None else table["llmd_release"]
+        return derived(f"{build}:{release}", f"llm-d's build for {kind.value}", kind="release")
+    if kind.value not in ("nvidia", "amd"):
+        problems.error(
+            "VS525",
+            f"no image is known for {deployment.backend} on {kind.value}",
+            kind.at,
+            f"name one as LlmdConfig.{key}",
+        )
+    engine = config.leaf("backend_version")
+    reads = [("backend_version", engine)] if engine is not None else []
+    image = f"{table['images'].get(deployment.backend, '')}:v{deployment.backend_version}"
+    return derived(
+        image,
+        f"the public image of {deployment.backend} {deployment.backend_version}",
+        *reads,
+        kind="release",
+    )
