@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs that we call: where they are, how new they are, and one way to run them."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from valuesmith.diagnostics import ToolError
+
+Version = tuple[int, int, int]
+
+_TIMEOUT_SECONDS = 300
+_VERSION = re.compile(r"v?(\d+)\.(\d+)\.(\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A program that was found, and the version that counts (of kubectl: its Kustomize's)."""
+
+    name: str
+    path: Path
+    version: Version
+    label: str
+
+    def __str__(self) -> str:
+        return self.label
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """How one kind of program is looked for and asked for its version.
+
+    *variable* names it in the environment, *names* are its file names, best first. *probe* turns a
+    path into a tool, or ``None`` when the program does not answer as it should.
+    """
+
+    title: str
+    variable: str
+    names: tuple[str, ...]
+    minimum: Version
+    requirement: str
+    probe: Callable[[Path], Tool | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a program printed, and its exit code."""
+
+    code: int
+    out: str
+    err: str
+
+
+def find(kind: Kind) -> Tool:
+    """The first program that is new enough; raises :class:`ToolError` that lists what was seen."""
+    seen: list[str] = []
+    for path in _candidates(kind):
+        tool = kind.probe(path)
+        if tool is not None and tool.version >= kind.minimum:
+            return tool
+        seen.append(f"{path} is {tool}" if tool else f"{path} does not say its version")
+        if os.environ.get(kind.variable):
+            break
+    hint = (
+        f"`make tools` in the checkout puts one into .tools/bin; or install it and put it on PATH, "
+        f"or name it in {kind.variable}"
+    )
+    if seen:
+        found = "; ".join(seen)
+        raise ToolError("VS702", f"{kind.requirement} is needed, but {found}", hint)
+    named = os.environ.get(kind.variable)
+    where = f"{kind.variable} names {named}, which is not there" if named else "none was found"
+    raise ToolError("VS701", f"{kind.requirement} is needed, but {where}", hint)
+
+
+def _candidates(kind: Kind) -> Iterator[Path]:
+    """Environment variable (alone when set), then the checkout's own tools, then PATH."""
+    named = os.environ.get(kind.variable)
+    if named:
+        found = shutil.which(named)
+        if found:
+            yield Path(found)
+        return
+    for name in kind.names:
+        local = checkout() / ".tools" / "bin" / name
+        if os.access(local, os.X_OK):
+            yield local
+    for name in kind.names:
+        found = shutil.which(name)
+        if found:
+            yield Path(found)
+
+
+def checkout() -> Path:
+    """The folder that holds ``preprocessor/`` when this runs from a checkout."""
+    return Path(__file__).resolve().parents[2]
+
+
+def identity(path: Path) -> tuple[str, int, int]:
+    """A key under which a program's version may be remembered while this process runs."""
+    info = path.stat()
+    return str(path), info.st_mtime_ns, info.st_size
+
+
+@functools.cache
+def ask(program: tuple[str, int, int], arguments: tuple[str, ...]) -> str:
+    """What a program prints about itself; an empty text when it fails. Remembered."""
+    try:
+        done = run([program[0], *arguments], timeout=30)
+    except ToolError:
+        return ""
+    return done.out if done.code == 0 else ""
+
+
+def version_in(text: str) -> Version | None:
+    """The first ``X.Y.Z`` in a text."""
+    found = _VERSION.search(text)
+    return (int(found[1]), int(found[2]), int(found[3])) if found else None
+
+
+def run(
+    command: Sequence[str],
+    stdin: str = "",
+    env: dict[str, str] | None = None,
+    cwd: Path | None = None,
+    timeout: int = _TIMEOUT_SECONDS,
+) -> Outcome:
+    """Run a program to its end. Only PATH, HOME and *env* reach it, so that runs are alike.
+
+    Raises :class:`ToolError` when it cannot be started or does not end in *timeout* seconds.
+    """
+    kept = {
+        name: os.environ[name]
+        for name in ("PATH", "HOME", "TMPDIR", "SystemRoot")
+        if name in os.environ
+    }
+    name = Path(command[0]).name
+    try:
+        done = subprocess.run(
+            command,
+            input=stdin.encode("utf-8", "surrogatepass"),
+            capture_output=True,
+            env={**kept, "LC_ALL": "C", **(env or {})},
+            cwd=cwd,
+            timeout=timeout,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise ToolError("VS703", f"{name} did not end within {timeout} seconds") from error
+    except OSError as error:
+        raise ToolError("VS703", f"{name} cannot be started: {error.strerror}") from error
+    return Outcome(
+        done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
+    )
+
+
+def failed(name: str, outcome: Outcome, text: str) -> ToolError:
+    """The error for a failure that is nobody's input, with what the program said."""
+    if outcome.code < 0:
+        return ToolError("VS703", f"{name} was ended by signal {-outcome.code}", text)
+    return ToolError(
+        "VS704", f"{name} failed with exit code {outcome.code}: {text or 'it said nothing'}"
+    )
