@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from valuesmith import facts
 from valuesmith.diagnostics import Collector, ConfigError
+from valuesmith.engine_images import release_of_image
 from valuesmith.references import (
     RUNTIME_IMAGES,
     Reference,
@@ -58,7 +59,7 @@ def _dynamo(tree: Tree, backend: str, image: Leaf | None, reference: Reference |
         release = known.of_tag(reference.tag)
         if release is not None:
             return derived(release, f"the tag of {image.value}", ("K8sConfig.k8s_image", image))
-    engine = _given(tree, "backend_version")
+    engine = _given_engine(tree, backend)
     if engine is not None:
         release = known.for_engine(backend, str(engine.value), engine.at)
         return derived(
@@ -70,9 +71,24 @@ def _dynamo(tree: Tree, backend: str, image: Leaf | None, reference: Reference |
     return derived(known.newest, "the newest known Dynamo release", kind="release")
 
 
+def _given_engine(tree: Tree, backend: str) -> Leaf | None:
+    """The engine release that the input names: for llm-d by the tag of the engine's image, else by number."""
+    image = _given(tree, "LlmdConfig", f"{backend}_image")
+    if image is not None and str(tree.value("target")).startswith("llm-d"):
+        release = release_of_image(str(image.value))
+        if release is not None:
+            return derived(
+                release,
+                f"the tag of {image.value}",
+                (f"LlmdConfig.{backend}_image", image),
+                at=image.at,
+            )
+    return _given(tree, "backend_version")
+
+
 def _engine(tree: Tree, backend: str, dynamo: Leaf) -> Leaf:
     known = facts.releases()
-    given = _given(tree, "backend_version")
+    given = _given_engine(tree, backend)
     if given is not None:
         known.check_engine(backend, str(given.value), given.at)
         return given
