@@ -61,10 +61,10 @@ global.imageRegistry takes the place of the image's own registry.
 {{- $where := default "image" .where -}}
 {{- $image := default dict .image -}}
 {{- if not $image.repository -}}
-{{- fail (printf "%s.repository is not set" $where) -}}
+{{- fail (printf "%s: the image has no repository" $where) -}}
 {{- end -}}
 {{- if not (or $image.tag $image.digest) -}}
-{{- fail (printf "%s.tag is not set (or %s.digest)" $where $where) -}}
+{{- fail (printf "%s: the image has neither tag nor digest" $where) -}}
 {{- end -}}
 {{- $registry := default $image.registry (default dict .root.Values.global).imageRegistry -}}
 {{- with $registry -}}
