@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterable, Mapping
+from decimal import Decimal
 from typing import Any
 
-_NUMBER = re.compile(r"-?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
+_NUMBER = re.compile(r"-?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?", re.ASCII)
 
 
 def arguments(flags: Mapping[str, Any], extra: Iterable[str] = ()) -> list[str]:
@@ -40,9 +42,20 @@ def arguments(flags: Mapping[str, Any], extra: Iterable[str] = ()) -> list[str]:
 
 
 def word(value: Any) -> str:
-    """One value as one word: texts as they are, everything else as compact JSON."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
-        value = int(value)
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    """One value as one word: a text as it is, anything else as compact JSON with plain decimals."""
+    return value if isinstance(value, str) else _json(value)
+
+
+def _json(value: Any) -> str:
+    """JSON as the chart's ``toRawJson`` prints it: sorted keys, no spaces, ``1.0`` as ``1``."""
+    if isinstance(value, Mapping):
+        entries = (f"{_json(str(key))}:{_json(value[key])}" for key in sorted(value))
+        return "{" + ",".join(entries) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ",".join(_json(item) for item in value) + "]"
+    if isinstance(value, float) and math.isfinite(value):
+        text = format(Decimal(repr(value)), "f")
+        return text.rstrip("0").rstrip(".") if "." in text else text
+    text = json.dumps(value, ensure_ascii=False)
+    # The two line separators that Go's encoder never prints raw.
+    return text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
