@@ -19,7 +19,7 @@ def facts_table() -> dict[str, Any]:
 
 
 def given(config: Tree, *path: str) -> Leaf | None:
-    """The leaf at *path* when it says something: not unset, not empty, not the incumbent's floating image."""
+    """The leaf at *path* when it says something: set, not empty, not the incumbent's floating image."""
     leaf = config.leaf(*path)
     if leaf is None or leaf.value in (None, "", [], {}):
         return None

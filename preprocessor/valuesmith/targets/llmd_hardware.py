@@ -16,7 +16,7 @@ def accelerator(deployment: Deployment, problems: Collector) -> Leaf:
     hardware = deployment.hardware.resource if deployment.hardware.known else ""
     if leaf is None or (not leaf.is_user and hardware):
         by_resource = {row["resource"]: name for name, row in table["accelerators"].items()}
-        name = by_resource.get(hardware, "intel-i915" if "intel" in hardware else "nvidia")
+        name = by_resource[hardware] if hardware in by_resource and hardware else "nvidia"
         system = deployment.config.leaf("NodeConfig.system_name")
         reads = [("NodeConfig.system_name", system)] if system is not None else []
         return derived(name, "the accelerator of the system", *reads)
@@ -33,7 +33,8 @@ def accelerator(deployment: Deployment, problems: Collector) -> Leaf:
     if hardware and hardware.partition(".com")[0] not in table["accelerators"][name]["resource"]:
         problems.error(
             "VS523",
-            f"LlmdConfig.accelerator_type is {leaf.value}, but {deployment.hardware.name} offers {hardware}",
+            f"LlmdConfig.accelerator_type is {leaf.value}, but {deployment.hardware.name} offers "
+            f"{hardware}",
             leaf.at,
             "leave accelerator_type out, or name another NodeConfig.system_name",
         )

@@ -18,7 +18,7 @@ from valuesmith.tree import Leaf, Tree, derived
 class Model:
     """Where the model is. *argument* is what the engine is given, *uri* what the chart is given.
 
-    *claim* is the volume claim that holds it, or empty; a claim that is a Hugging Face cache is written to.
+    *claim* is the volume claim that holds it, or empty; a Hugging Face cache in a claim is written to.
     """
 
     uri: str
@@ -104,7 +104,7 @@ def _served(config: Tree, problems: Collector) -> tuple[Leaf, str]:
             "VS522",
             f"the served model name {served.value!r} holds nothing that a label value may hold",
             served.at,
-            "llm-d selects pods by the label llm-d.ai/model; give a ServiceConfig.served_model_name with "
+            "llm-d selects pods by the label llm-d.ai/model; give a served_model_name with "
             "Latin letters or digits",
         )
     return served, label
@@ -132,12 +132,12 @@ def _model(deployment: Deployment, problems: Collector) -> Model:
             "VS527",
             f"ServiceConfig.model_path {path} is a folder, and no claim holds it",
             leaf.at,
-            "name the claim as K8sConfig.k8s_pvc_name and the folder in it as K8sConfig.k8s_model_path_in_pvc",
+            "name the claim as K8sConfig.k8s_pvc_name, the folder in it as k8s_model_path_in_pvc",
         )
     elif claim and path.count("/") != 1:
         problems.error(
             "VS528",
-            f"the claim {claim} is used as a Hugging Face cache, which needs organisation/model, not {path}",
+            f"the claim {claim} as a Hugging Face cache needs organisation/model, not {path}",
             leaf.at,
             "or give K8sConfig.k8s_model_path_in_pvc, the model's folder in the claim",
         )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How one model server is started: ports, ranks over several pods, probes. No Kubernetes objects yet."""
+"""How one model server is started: ports, ranks over several pods, probes. No Kubernetes objects."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import Any
 from valuesmith.arguments import arguments
 from valuesmith.deployment import Deployment, Process, Role
 from valuesmith.diagnostics import Collector
-from valuesmith.targets.llmd_settings import Settings, at_least, facts_table
+from valuesmith.targets.llmd_facts import at_least, facts_table
+from valuesmith.targets.llmd_settings import Settings
 from valuesmith.topology import Sizes
 
 SHELL = ("/bin/sh", "-c")
@@ -27,11 +28,11 @@ LEADER_ONLY = (
 class Server:
     """A role's model server.
 
-    *section* is the chart's name of the role (the aggregated worker is ``decode``). The engine listens on
-    *port* and, when every data-parallel rank has its own, on the *ranks* - 1 ports after it. *first* is the
-    port that clients of the pod use. *parallel* holds tensor, data, dataLocal and workers. *flags* are all
-    flags but the model, which comes first. *script*, when there is one, starts the words given to it.
-    *leader_serves* says that the other pods of a group answer no request.
+    *section* is the chart's name of the role (the aggregated worker is ``decode``). The engine listens
+    on *port* and, when every data-parallel rank has its own, on the *ranks* - 1 ports after it. *first*
+    is the port that clients of the pod use. *parallel* holds tensor, data, dataLocal and workers.
+    *flags* are all flags but the model, which comes first. *script*, when there is one, starts the
+    words given to it. *leader_serves* says that the other pods of a group answer no request.
     """
 
     role: Role
@@ -101,7 +102,7 @@ def server(deployment: Deployment, role: Role, settings: Settings, problems: Col
             "workers": nodes,
         },
         command=_command(role.process),
-        flags=flags | spread.flags,
+        flags={**flags, **spread.flags},
         extra=tuple(str(leaf.value) for leaf in role.process.extra_args),
         script=spread.script,
         leader_serves=spread.leader_serves,
@@ -118,7 +119,7 @@ def _command(process: Process) -> tuple[str, ...]:
 def _address(backend: str, settings: Settings, port: int) -> dict[str, Any]:
     served = {"served-model-name": str(settings.served.value), "port": str(port)}
     if backend == "sglang":
-        return {"model-path": settings.model.argument, "host": "0.0.0.0", **served}  # noqa: S104
+        return {"model-path": settings.model.argument, "host": "0.0.0.0", **served}
     return served
 
 
@@ -136,8 +137,11 @@ def _spread(
     deployment: Deployment, role: Role, sizes: Sizes, local: int, problems: Collector
 ) -> Spread:
     plan = role.plan
-    if plan is None or plan.nodes == 1:
+    if plan is None:
         return Spread({})
+    ranks = ranks_of(deployment)
+    if plan.nodes == 1:
+        return Spread(_per_rank(local), ranks=local) if ranks > 1 else Spread({})
     ports = facts_table()["ports"]
     if deployment.backend == "sglang":
         return Spread(
@@ -149,7 +153,7 @@ def _spread(
             leader_serves=True,
         )
     if sizes.data > 1:
-        return _data_parallel(deployment, role, sizes, local, problems)
+        return _data_parallel(role, sizes, local, ranks, problems)
     _need(deployment, role, "nnodes", problems)
     return Spread(
         {
@@ -163,15 +167,39 @@ def _spread(
     )
 
 
-def _data_parallel(
-    deployment: Deployment, role: Role, sizes: Sizes, local: int, problems: Collector
-) -> Spread:
-    """Every pod serves its own ranks: on one port a rank for expert parallelism, else on one port."""
+def ranks_of(deployment: Deployment) -> int:
+    """How many ports a pod serves on, which is the same for all pods of a pool.
+
+    Wide expert parallelism has one port a data-parallel rank, so that the router sees every rank. That
+    takes an engine that can, several nodes, and as many ranks in every pod; else it is one port.
+    """
+    first = facts_table()["vllm_since"]["data-parallel-multi-port-external-lb"]
+    if deployment.backend != "vllm" or not deployment.config.value("ModelConfig.is_moe"):
+        return 1
+    if not at_least(deployment.backend_version, first):
+        return 1
+    plans = [(role.plan, Sizes.of(role).data) for role in deployment.roles if role.plan is not None]
+    local = {data // plan.nodes if data % plan.nodes == 0 else 0 for plan, data in plans}
+    wide = any(plan.nodes > 1 for plan, _ in plans)
+    return local.pop() if wide and len(local) == 1 and min(local) > 1 else 1
+
+
+def _per_rank(local: int) -> dict[str, Any]:
+    """One API server and port a rank, and a supervisor that answers for all of them."""
+    return {
+        "data-parallel-size-local": str(local),
+        "data-parallel-multi-port-external-lb": True,
+        "data-parallel-supervisor-port": str(facts_table()["ports"]["supervisor"]),
+    }
+
+
+def _data_parallel(role: Role, sizes: Sizes, local: int, ranks: int, problems: Collector) -> Spread:
+    """Every pod serves its own ranks."""
     plan = role.plan
     if plan is None or local * plan.nodes != sizes.data:
         problems.error(
             "VS533",
-            f"{role.name}: a data-parallel rank of {sizes.tensor * sizes.pipeline} GPUs does not fit on a node",
+            f"{role.name}: a rank of {sizes.tensor * sizes.pipeline} GPUs does not fit on a node",
             role.replicas.at,
             "lower tensor_parallel_size, or use one rank (data_parallel_size 1) over the nodes",
         )
@@ -183,12 +211,8 @@ def _data_parallel(
         "data-parallel-rpc-port": str(ports["data_parallel_rpc"]),
     }
     script = START_RANK.format(local=local)
-    first = facts_table()["vllm_since"]["data-parallel-multi-port-external-lb"]
-    moe = bool(deployment.config.value("ModelConfig.is_moe"))
-    if moe and local > 1 and at_least(deployment.backend_version, first):
-        flags["data-parallel-multi-port-external-lb"] = True
-        flags["data-parallel-supervisor-port"] = str(ports["supervisor"])
-        return Spread(flags, script, ranks=local)
+    if ranks > 1:
+        return Spread({**flags, **_per_rank(local)}, script, ranks=local)
     flags["data-parallel-hybrid-lb"] = True
     return Spread(flags, script)
 
@@ -198,15 +222,15 @@ def _need(deployment: Deployment, role: Role, name: str, problems: Collector) ->
     if not at_least(deployment.backend_version, first):
         problems.error(
             "VS534",
-            f"{role.name}: vLLM {deployment.backend_version} cannot split one model over nodes without Ray; "
-            f"--{name} came with {first}",
+            f"{role.name}: vLLM {deployment.backend_version} cannot split one model over nodes without "
+            f"Ray; --{name} came with {first}",
             role.replicas.at,
             f"use an image of vLLM {first} or newer, or sizes that fit one node",
         )
 
 
 def _probes(backend: str, port: int, nodes: int, spread: Spread) -> dict[str, Any]:
-    """Startup, readiness and liveness. An hour to load the model; then soon out of the pool when it hangs."""
+    """Startup, readiness and liveness. An hour to load; then soon out of the pool when it hangs."""
     alive: Any = {"httpGet": {"path": "/health", "port": port}}
     ready: Any = {"httpGet": {"path": "/v1/models", "port": port}}
     if spread.ranks > 1:

@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Values for the llm-d modelservice chart: the public 0.4.12 and ours take the same file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from valuesmith.arguments import arguments
+from valuesmith.deployment import Deployment
+from valuesmith.diagnostics import Collector, Diagnostic
+from valuesmith.targets.llmd_facts import facts_table, given
+from valuesmith.targets.llmd_pod import pod, proxy_container
+from valuesmith.targets.llmd_settings import Settings, settings
+from valuesmith.targets.llmd_wiring import Server, server
+from valuesmith.targets.shapes import Nested, fixed
+from valuesmith.tree import Leaf, Tree, derived, flatten
+
+# What `modelCommand: vllmServe` writes by itself.
+WRITTEN_BY_CHART = (
+    "model",
+    "port",
+    "served-model-name",
+    "tensor-parallel-size",
+    "data-parallel-size",
+    "data-parallel-size-local",
+)
+# Keys of a pod spec that have a key of their own in the chart; the rest goes to extraConfig.
+POD_KEYS = {
+    "nodeSelector": "nodeSelector",
+    "tolerations": "tolerations",
+    "imagePullSecrets": "imagePullSecrets",
+    "initContainers": "initContainers",
+    "priorityClassName": "priorityClassName",
+    "schedulerName": "schedulerName",
+    "securityContext": "podSecurityContext",
+    "terminationGracePeriodSeconds": "terminationGracePeriodSeconds",
+    "volumes": "volumes",
+}
+CONTAINER_KEYS = ("name", "image", "command", "args", "env", "ports", "resources", "volumeMounts")
+
+
+def values(deployment: Deployment) -> Tree:
+    """The chart's values, every leaf with its origin.
+
+    Raises:
+        ConfigError: with everything that llm-d, the chart or the engine's release cannot do.
+    """
+    problems = Collector()
+    chosen = settings(deployment, problems)
+    servers = [server(deployment, role, chosen, problems) for role in deployment.roles]
+    shaped: Nested = {
+        "fullnameOverride": deployment.config[("K8sConfig", "name")],
+        "multinode": derived(chosen.multinode, "whether a worker spans nodes"),
+        "accelerator": {
+            "type": chosen.accelerator,
+            "dra": fixed(False, "the device plugin's resources"),
+        },
+        "modelArtifacts": _artifacts(deployment, chosen),
+        "routing": _routing(servers, chosen),
+    }
+    for section in ("decode", "prefill"):
+        found = next((item for item in servers if item.section == section), None)
+        shaped[section] = _role(deployment, found, chosen, problems) if found else _absent()
+    if deployment.mode == "agg":
+        shaped["service"] = {"enabled": fixed(True, "aggregated serving needs no router to be reached")}
+    problems.raise_errors()
+    return Tree(flatten(shaped))
+
+
+def notes(deployment: Deployment) -> tuple[Diagnostic, ...]:
+    """Warnings about input that the public chart cannot honour in full."""
+    problems = Collector()
+    config = deployment.config
+    home = given(config, "K8sConfig", "k8s_hf_home")
+    if home is not None and home.is_user:
+        problems.warning(
+            "VS540",
+            "K8sConfig.k8s_hf_home has no effect: the chart sets HF_HOME to the mount path",
+            home.at,
+            "set LlmdConfig.model_mount_path instead",
+        )
+    mount = given(config, "LlmdConfig", "model_mount_path")
+    claim, inside = (
+        given(config, "K8sConfig", key) for key in ("k8s_pvc_name", "k8s_model_path_in_pvc")
+    )
+    if mount is not None and mount.value != "/model-cache" and claim is not None and inside is None:
+        problems.warning(
+            "VS541",
+            f"the public chart looks for a Hugging Face cache in /model-cache, not in {mount.value}",
+            mount.at,
+            "our chart does what the key says; for both give K8sConfig.k8s_model_path_in_pvc",
+        )
+    wanted = config.leaf("LlmdConfig.routing_proxy_enabled")
+    if deployment.mode == "disagg" and wanted is not None and wanted.is_user and wanted.value is False:
+        problems.warning(
+            "VS542",
+            "without the routing proxy nothing sends prompts to the prefill servers",
+            wanted.at,
+            "unless the router does it itself, remove LlmdConfig.routing_proxy_enabled",
+        )
+    return tuple(problems.items)
+
+
+def service_url(deployment: Deployment) -> str | None:
+    """Where an aggregated deployment answers; ``None`` where a router stands before the pods."""
+    if deployment.mode != "agg":
+        return None
+    config = deployment.config
+    host = (
+        f"{config.value('K8sConfig.name')}.{config.value('K8sConfig.k8s_namespace')}.svc.cluster.local"
+    )
+    return f"http://{host}:{facts_table()['ports']['service']}"
+
+
+def match_labels(deployment: Deployment, chosen: Settings) -> dict[str, str]:
+    """The labels that every pod of this deployment has on either chart, and no other deployment's."""
+    return {
+        "llm-d.ai/inference-serving": "true",
+        "llm-d.ai/model": chosen.label,
+        "app.kubernetes.io/part-of": chosen.name,
+    }
+
+
+def _artifacts(deployment: Deployment, chosen: Settings) -> Nested:
+    path = deployment.config[("ServiceConfig", "model_path")]
+    labels: Nested = {
+        name: chosen.served.because("derived", value, "a label of the pods")
+        for name, value in match_labels(deployment, chosen).items()
+    }
+    labels["llm-d.ai/engine-type"] = deployment.config[("backend",)]
+    shaped: Nested = {
+        "name": chosen.served,
+        "labels": labels,
+        "uri": path.because("derived", chosen.model.uri, "where the model is"),
+        "size": chosen.size,
+        "mountPath": chosen.mount,
+    }
+    if chosen.secret is not None:
+        shaped["authSecretName"] = chosen.secret
+    if chosen.model.is_cache:
+        shaped["readOnly"] = fixed(False, "a Hugging Face cache is written to")
+    return shaped
+
+
+def _routing(servers: list[Server], chosen: Settings) -> Nested:
+    ports = facts_table()["ports"]
+    proxy: Nested = {"enabled": fixed(False, "no routing proxy made by the chart")}
+    if chosen.proxy is not None:
+        level = str(chosen.log_level.value)
+        by_chart = not any(item.ranks > 1 for item in servers if item.proxied)
+        reason = (
+            "the routing proxy of the decode pods" if by_chart else "several ports: an init container"
+        )
+        proxy = {
+            "enabled": fixed(by_chart, reason),
+            "image": chosen.proxy.image,
+            "imagePullPolicy": fixed("IfNotPresent", "the image is pinned"),
+            "targetPort": fixed(ports["proxied"], "where the engine listens behind the proxy"),
+            "connector": chosen.proxy.connector,
+            "secure": fixed(False, "plain HTTP inside the pod"),
+            "zapLogLevel": chosen.log_level.because(
+                chosen.log_level.origin.kind,
+                facts_table()["zap_levels"].get(level, level),
+                "for the proxy",
+            ),
+        }
+    return {"servicePort": fixed(ports["service"], "llm-d's port"), "proxy": proxy}
+
+
+def _absent() -> Nested:
+    return {
+        "create": fixed(False, "aggregated serving has no prefill role"),
+        "replicas": fixed(0, "aggregated serving has no prefill role"),
+    }
+
+
+def _role(deployment: Deployment, item: Server, chosen: Settings, problems: Collector) -> Nested:
+    spec = pod(deployment, item, chosen, deployment.backend, problems)
+    first, *others = spec.pop("containers")
+    if item.proxied and item.ranks > 1:
+        sidecar = proxy_container(item, chosen, facts_table()["zap_levels"])
+        spec["initContainers"] = [sidecar, *spec.get("initContainers", [])]
+    reads = tuple(item.role.process.args.items()) if item.role.process is not None else ()
+    shaped: Nested = {
+        "create": fixed(True, f"the {item.role.name} role"),
+        "replicas": item.role.replicas,
+        "parallelism": {
+            name: derived(number, f"{name} of {item.role.name}", *_sizes(item))
+            for name, number in item.parallel.items()
+        },
+        "containers": derived(
+            [_container(deployment, item, chosen, first), *others], "the model server", *reads
+        ),
+        "monitoring": {"podmonitor": _monitor(deployment, chosen)},
+    }
+    if not chosen.multinode:
+        rollout = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}
+        shaped["strategy"] = fixed(rollout, "a rollout must not need spare GPUs")
+    if item.leader_serves:
+        shaped["servedBy"] = fixed("leader", "the other pods of a group serve nothing")
+    rest = {key: value for key, value in spec.items() if key not in POD_KEYS}
+    for key, name in POD_KEYS.items():
+        if key in spec:
+            shaped[name] = derived(spec[key], f"{key} of the {item.role.name} pods")
+    if rest:
+        shaped["extraConfig"] = derived(rest, "the rest of the pod spec")
+    return shaped
+
+
+def _sizes(item: Server) -> list[tuple[str, Leaf]]:
+    names = ("tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size")
+    return [(name, item.role.parameters[name]) for name in names if name in item.role.parameters]
+
+
+def _container(
+    deployment: Deployment, item: Server, chosen: Settings, plain: dict[str, Any]
+) -> dict[str, Any]:
+    """The chart's container: vLLM on one node by the chart's own command, all else with a full one."""
+    by_chart = deployment.backend == "vllm" and not item.script and item.ranks == 1
+    shaped: dict[str, Any] = {
+        "name": plain["name"],
+        "image": plain["image"],
+        "modelCommand": "vllmServe" if by_chart else "custom",
+    }
+    if by_chart:
+        flags = {name: value for name, value in item.flags.items() if name not in WRITTEN_BY_CHART}
+        shaped["args"] = arguments(flags, item.extra)
+    else:
+        shaped |= {"command": plain["command"], "args": plain["args"]}
+    shaped |= {
+        key: plain[key] for key in CONTAINER_KEYS if key in plain and key not in ("command", "args")
+    }
+    shaped["mountModelVolume"] = True
+    rest = {key: value for key, value in plain.items() if key not in CONTAINER_KEYS}
+    if rest:
+        shaped["extraConfig"] = rest
+    return shaped
+
+
+def _monitor(deployment: Deployment, chosen: Settings) -> Nested:
+    leaf = given(deployment.config, "LlmdConfig", "monitoring_enabled")
+    if not chosen.monitoring or leaf is None:
+        return {"enabled": fixed(False, "monitoring is off")}
+    return {
+        "enabled": leaf,
+        "portName": fixed("modelserver", "the engine's named port"),
+        "path": fixed("/metrics", "where engines publish"),
+        "interval": fixed("30s", "every half minute"),
+    }
