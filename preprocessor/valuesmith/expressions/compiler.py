@@ -79,6 +79,9 @@ class Builder:
         left, right = self.build(node.left), self.build(node.right)
         symbol, operate = ARITHMETIC[name]
         offset, sides = self._operator(node.right), (node.left, node.right)
+        if type(node.right).__name__ == "Test":
+            hint = f"write (… {symbol} …) is {node.right.name}: a test binds tighter than {symbol}"
+            raise refused(f"{symbol} does not work on true or false", hint).placed(offset, len(symbol))
 
         def evaluate(run: Run) -> Any:
             try:
