@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a node is what a key's type asks for, and the value that it gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from valuesmith.diagnostics import Position, did_you_mean
+from valuesmith.inputs.contract import Key
+from valuesmith.load import Map, Node, Scalar, Sequence_, to_plain
+from valuesmith.tree import Path
+
+Report = Callable[[str, str, Position, str], None]
+
+
+class Misfit(NamedTuple):
+    """What is wrong with a node: the words after the key's name, and a hint."""
+
+    problem: str
+    hint: str = ""
+
+
+_WHAT = {
+    "text": "a text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "map": "a mapping",
+    "list": "a list",
+}
+
+
+def value_of(key: Key, node: Node, name: str, report: Report) -> tuple[bool, Any]:
+    """``(True, value)``, or ``(False, None)`` after a report of each problem. *name* is as spelled."""
+    if key.type.startswith("list["):
+        return _list(key, node, name, report)
+    if key.type == "any":
+        return True, to_plain(node)
+    value = _single(key.type, node)
+    if isinstance(value, Misfit):
+        report("VS130", f"{name} {value.problem}", node.at, value.hint)
+        return False, None
+    return _within(key, value, name, node.at, report), value
+
+
+def _list(key: Key, node: Node, name: str, report: Report) -> tuple[bool, Any]:
+    kind = key.type[5:-1]
+    if not isinstance(node, Sequence_):
+        single = isinstance(node, Scalar) and node.text and kind != "map"
+        hint = f"write [{node.text}]" if isinstance(node, Scalar) and single else ""
+        report("VS130", f"{name} must be a list of {_PLURAL[kind]}, not {_kind(node)}", node.at, hint)
+        return False, None
+    sound, values = True, []
+    for index, item in enumerate(node.items):
+        value = _single(kind, item)
+        if isinstance(value, Misfit):
+            report("VS130", f"{name}.{index} {value.problem}", item.at, value.hint)
+            sound = False
+        else:
+            sound &= _within(key, value, f"{name}.{index}", item.at, report)
+            values.append(value)
+    return sound, values
+
+
+_PLURAL = {"text": "texts", "integer": "whole numbers", "map": "mappings"}
+
+
+def _single(kind: str, node: Node) -> Any:
+    """The value of *node* as *kind*, or a :class:`Misfit`."""
+    if kind == "map":
+        return to_plain(node) if isinstance(node, Map) else _misfit(kind, node)
+    if not isinstance(node, Scalar):
+        return _misfit(kind, node)
+    value = node.value
+    found = type(value)
+    if kind == "text":
+        if found is str:
+            return value
+        # The raw spelling of a whole number is what any reader would take for the text.
+        return node.text if found is int else _misfit(kind, node)
+    if kind == "integer":
+        return value if found is int else _misfit(kind, node)
+    if kind == "number":
+        return value if found is int or found is float else _misfit(kind, node)
+    return value if found is bool else _misfit(kind, node)
+
+
+def _misfit(kind: str, node: Node) -> Misfit:
+    return Misfit(f"must be {_WHAT[kind]}, not {_kind(node)}", _advice(kind, node))
+
+
+def _kind(node: Node) -> str:
+    if isinstance(node, Map):
+        return "a mapping"
+    if isinstance(node, Sequence_):
+        return "a list"
+    shown = node.text if len(node.text) <= 40 else node.text[:37] + "…"
+    if node.value is None:
+        return "nothing"
+    if isinstance(node.value, bool):
+        return f"the boolean {shown}"
+    if isinstance(node.value, str):
+        return f'the text "{shown}"'
+    return f"the number {shown}"
+
+
+def _advice(kind: str, node: Node) -> str:
+    if not isinstance(node, Scalar) or node.value is None:
+        return ""
+    value, text = node.value, node.text
+    if kind == "text":
+        return f'quote this: "{text}"'
+    if kind in ("integer", "number"):
+        if isinstance(value, float) and value.is_integer():
+            return f"write {int(value)}"
+        digits = isinstance(value, str) and text.strip().removeprefix("-").isdecimal()
+        return f"write {text.strip()} without quotes" if digits else ""
+    if kind == "boolean":
+        if isinstance(value, str) and text.lower() in ("true", "false"):
+            return f"write {text.lower()} without quotes"
+        return "write true or false"
+    return ""
+
+
+def _within(key: Key, value: Any, name: str, at: Position, report: Report) -> bool:
+    if key.choices and value not in key.choices:
+        hint = did_you_mean(str(value), key.choices) or f"one of {', '.join(key.choices)}"
+        report("VS131", f"{name} is {value!r}, which is not known", at, hint)
+        return False
+    if key.minimum is not None and value < key.minimum:
+        report("VS132", f"{name} must be at least {key.minimum}, not {value}", at, "")
+        return False
+    if key.maximum is not None and value > key.maximum:
+        report("VS132", f"{name} must be at most {key.maximum}, not {value}", at, "")
+        return False
+    return True
+
+
+def merged_value(old: Any, new: Any, *, nulls_kept: bool) -> Any:
+    """*new* on *old*: maps merge, everything else replaces; a null takes away what was there."""
+    if not (isinstance(old, dict) and isinstance(new, dict)):
+        return new
+    merged = dict(old)
+    for key, value in new.items():
+        if value is None and not nulls_kept and key in merged:
+            del merged[key]
+        else:
+            merged[key] = merged_value(old.get(key), value, nulls_kept=nulls_kept)
+    return merged
+
+
+def below_scalar(value: Any, path: Path) -> Path | None:
+    """The part of *path* at which *value* holds something other than a map, if there is one."""
+    for index, part in enumerate(path):
+        if value is None:
+            return None
+        if not isinstance(value, dict):
+            return path[:index]
+        value = value.get(part)
+    return None
