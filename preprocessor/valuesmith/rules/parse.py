@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from valuesmith.deployment import ROLES
 from valuesmith.diagnostics import Collector, ConfigError, Position, Source, did_you_mean
@@ -163,6 +163,9 @@ class _Parser:
             word = content.split()[0]
             hint = "did you mean when?" if word in ("if", "elif") else did_you_mean(word, KEYWORDS)
             self.problems.error(FORM, "this is no statement", at, hint or FORMS)
+            if content.endswith(":"):
+                # Meant as a when: what stands below it is not wrongly indented as well.
+                self.opened = (replace(self.levels[-1], indent=at.column - 1), at)
             return
         words = [(word[0], at.shifted(word.start(), len(word[0]))) for word in _WORD.finditer(found[1])]
         if not words:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from valuesmith.diagnostics import Collector, Diagnostic, Position, Source, did_you_mean
+from valuesmith.diagnostics import Collector, ConfigError, Diagnostic, Position, Source, did_you_mean
 from valuesmith.rules.parse import parse
 from valuesmith.rules.statements import EXTENDS, FORM, SET, Assign, Require, Statement
 from valuesmith.rules.vocabulary import Vocabulary
@@ -53,7 +53,7 @@ def load_rules(
     problems = Collector()
     found = _find(name, backend, _places(base), at, problems)
     statements = _load(found, backend, vocabulary, problems, ()) if found else ()
-    problems.raise_errors()
+    _raise(problems)
     return RuleSet(name, backend, statements, vocabulary)
 
 
@@ -62,7 +62,7 @@ def _built_in(name: str, backend: str, vocabulary: Vocabulary) -> RuleSet:
     problems = Collector()
     found = _find(name, backend, (), None, problems)
     statements = _load(found, backend, vocabulary, problems, ()) if found else ()
-    problems.raise_errors()
+    _raise(problems)
     return RuleSet(name, backend, statements, vocabulary)
 
 
@@ -90,6 +90,11 @@ def check_files(paths: Iterable[str | Path], vocabulary: Vocabulary) -> list[Dia
             else:
                 problems.error(SET, f"there is no file {file.as_posix()}")
     return list(_distinct(problems.items))
+
+
+def _raise(problems: Collector) -> None:
+    if problems.has_errors:
+        raise ConfigError(_distinct(problems.items))
 
 
 def _distinct(items: Sequence[Diagnostic]) -> Iterator[Diagnostic]:

@@ -107,6 +107,8 @@ class Vocabulary:
             hint = did_you_mean(dotted, sorted(self.parameters))
             if role in ROLES and rest in self.parameters:
                 hint = f"did you mean {role} {rest}?"
+            elif dotted in ROLES:
+                hint = f"say what of {dotted}: {dotted} NAME = …"
             elif dotted in self.top or dotted in FACTS:
                 hint = "a rule sets parameters and section keys; this is decided before"
             problems.error(TARGET, f"unknown parameter {dotted}", at, hint)
