@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parameters to the words, variables and engine configs that each process is started with.
+
+``data/mapping.yaml`` says what an engine release calls a worker parameter, ``data/wiring.yaml`` how each
+program is started beside that. What a person put into ``extra_cli_args`` and ``extra_engine_args`` comes
+last and wins, except over what the plan computed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from valuesmith.deployment import Deployment, Process, Role
+from valuesmith.diagnostics import Collector
+from valuesmith.mapping import wire
+from valuesmith.mapping.extra import ExtraWords, lay_engine_args
+from valuesmith.mapping.parameters import map_parameters
+from valuesmith.mapping.scope import Scope, role_facts, shared_facts
+from valuesmith.mapping.spelling import Choice, Spelling
+from valuesmith.mapping.table import NO_FLAGS, Selected, Table, selection, table
+from valuesmith.mapping.wiring import program
+from valuesmith.mapping.words import Parts
+
+__all__ = [
+    "NO_FLAGS",
+    "Choice",
+    "Selected",
+    "Spelling",
+    "Table",
+    "apply",
+    "selection",
+    "table",
+]
+
+FRONTEND = "dynamo.frontend"
+WORKERS = {"vllm": "dynamo.vllm", "sglang": "dynamo.sglang", "trtllm": "dynamo.trtllm"}
+
+
+def apply(deployment: Deployment, table: Table) -> Deployment:
+    """*deployment* with the process of every role, and of the frontend.
+
+    Raises:
+        ConfigError: with everything that the releases in use cannot express, and everything in
+            ``extra_cli_args`` that contradicts the plan.
+    """
+    problems = Collector()
+    shared = shared_facts(deployment)
+    by_name = {role.name: role for role in deployment.roles}
+    whole = Scope(deployment.config, by_name, None, shared)
+    worker = program(WORKERS[deployment.backend])
+    wire.check(deployment, worker, whole, problems)
+    roles = tuple(
+        replace(
+            role,
+            process=_worker(
+                deployment, table, replace(whole, role=role, facts=shared | role_facts(role)), problems
+            ),
+        )
+        for role in deployment.roles
+    )
+    services = {**deployment.services, "frontend": _frontend(deployment, whole, problems)}
+    problems.raise_errors()
+    found = tuple(item for item in problems.items if item not in deployment.diagnostics)
+    return replace(
+        deployment,
+        roles=roles,
+        services=services,
+        diagnostics=(*deployment.diagnostics, *found),
+    )
+
+
+def _worker(deployment: Deployment, table: Table, scope: Scope, problems: Collector) -> Process:
+    role: Role | None = scope.role
+    assert role is not None
+    started = program(WORKERS[deployment.backend])
+    parts = Parts()
+    map_parameters(deployment, role, table, scope, parts, problems)
+    wire.wire(deployment, started, scope, parts, problems)
+    wire.surroundings(deployment, parts)
+    wire.family(deployment, role.name, parts)
+    extra = role.parameters.get("extra_cli_args")
+    if extra is not None and extra.value:
+        ExtraWords(deployment, started, scope, parts, problems).lay(extra, table)
+    lay_engine_args(deployment, started, scope, parts, problems)
+    return Process(
+        program=started.name,
+        command=started.command,
+        args=parts.args,
+        env=parts.env,
+        extra_args=tuple(parts.extra),
+        engine_config=parts.config,
+    )
+
+
+def _frontend(deployment: Deployment, scope: Scope, problems: Collector) -> Process:
+    started = program(FRONTEND)
+    parts = Parts()
+    wire.wire(deployment, started, scope, parts, problems)
+    wire.router(deployment, started, parts, problems)
+    return Process(started.name, started.command, parts.args, parts.env)
