@@ -12,7 +12,7 @@ from typing import Any
 from valuesmith import __version__, facts, helm, writer
 from valuesmith.diagnostics import Diagnostic
 from valuesmith.pipeline import Resolved
-from valuesmith.scripts import bench, local
+from valuesmith.scripts import bench, fpm, local
 from valuesmith.tree import Leaf, Tree
 from valuesmith.writer import Artifacts, File
 
@@ -137,4 +137,24 @@ def _benchmark(resolved: Resolved, head: str, job: str) -> dict[str, File]:
     }
 
 
-RECIPES: dict[str, Callable[[Resolved, list[str], str | None], Rendering]] = {"dynamo": _dynamo}
+def _fpm(resolved: Resolved, inputs: list[str], kube_version: str | None) -> Rendering:
+    head = header(inputs)
+    manifest = helm.template(
+        chart_path("fpm"),
+        values_text(resolved, inputs),
+        resolved.name,
+        resolved.namespace,
+        kube_version=kube_version,
+        tree=resolved.tree,
+    )
+    manifest = "---\n".join(document for _, document in _documents(manifest))
+    files = {MANIFEST: File.text(_marked(head, manifest))}
+    for name, script in fpm.scripts(resolved.deployment, f"# {head}").items():
+        files[name] = File.text(script, executable=True)
+    return Rendering(resolved, files, manifest)
+
+
+RECIPES: dict[str, Callable[[Resolved, list[str], str | None], Rendering]] = {
+    "dynamo": _dynamo,
+    "fpm": _fpm,
+}

@@ -17,6 +17,7 @@ from valuesmith.targets import table as target_table
 from valuesmith.tree import Leaf, Tree, dotted
 
 UNKNOWN_KEY = "VS104"
+LOOKS_EMPTY = ("VS212", "VS214")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,7 @@ class Request:
     allow_unknown: bool = False
     mapping: Path | None = None
     base: Path | None = None
+    cluster: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +80,7 @@ def resolve(request: Request) -> Resolved:
     """
     problems = Collector()
     tree = _checked(request, problems)
-    tree, found = aggregate.decide(tree, request.options)
-    problems.items += found
+    tree = _decided(tree, request.options, problems)
     deployment = _collecting(problems, lambda: aggregate.build(inputs.complete(tree)))
     table = mapping.table(request.mapping)
     deployment = _ruled(deployment, table, request.base, problems)
@@ -104,6 +105,18 @@ def _checked(request: Request, problems: Collector) -> Tree:
             raise
         tree, _ = inputs.check(request.document, True)
         return tree
+    problems.items += found
+    return tree
+
+
+def _decided(tree: Tree, options: Options, problems: Collector) -> Tree:
+    try:
+        tree, found = aggregate.decide(tree, options)
+    except ConfigError as error:
+        # A role may look empty only because its one key is misspelt, which has been told already.
+        told = () if not problems.has_errors else LOOKS_EMPTY
+        found = tuple(item for item in error.diagnostics if item.code not in told)
+        raise ConfigError(dict.fromkeys([*problems.items, *found])) from error
     problems.items += found
     return tree
 

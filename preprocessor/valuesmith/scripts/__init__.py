@@ -41,6 +41,18 @@ def words(tokens: Iterable[str]) -> list[str]:
     return [shlex.quote(token) for token in tokens]
 
 
+def lines(tokens: Iterable[str]) -> list[str]:
+    """Quoted tokens as lines of a command: each flag begins a line, its values follow it there."""
+    found: list[str] = []
+    for token in tokens:
+        quoted = shlex.quote(token)
+        if token.startswith("--") or not found:
+            found.append(quoted)
+        else:
+            found[-1] += f" {quoted}"
+    return found
+
+
 def assignments(env: Mapping[str, str]) -> list[str]:
     """``NAME=value`` words for ``env``, in the order of their names, quoted."""
     return [f"{name}={shlex.quote(value)}" for name, value in sorted(env.items())]

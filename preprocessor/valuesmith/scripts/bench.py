@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from valuesmith import arguments
-from valuesmith.scripts import fill, quote, words
+from valuesmith.scripts import fill, lines, quote
 from valuesmith.tree import Tree
 
 
@@ -23,5 +23,5 @@ def script(values: Mapping[str, Any], config: Tree, header: str) -> str:
         requests=" ".join(str(int(number)) for number in values["requestCounts"]),
         url=quote(str(config.value("BenchConfig.endpoint_url"))),
         timeout=int(values.get("startTimeoutSeconds", 400)),
-        words=words(arguments.arguments(flags)),
+        words=lines(arguments.arguments(flags)),
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 from valuesmith import arguments
 from valuesmith.deployment import Deployment, Role
-from valuesmith.scripts import assignments, fill, quote, words
+from valuesmith.scripts import assignments, fill, lines, quote
 from valuesmith.targets import fpm_words
 from valuesmith.targets.fpm_words import DEFAULT_TIMEOUT, GRACE, OUTPUT, last
 
@@ -35,7 +35,7 @@ def scripts(deployment: Deployment, header: str) -> dict[str, str]:
         "output": quote((output.value if output else None) or OUTPUT),
         "wait": _timeout(last(given, "benchmark-timeout")) + GRACE,
         "dump_config": quote((dump.value if dump else None) or _dump_path(plan.nodes)),
-        "words": words(_engine_words(role, size, output is not None)),
+        "words": lines(_engine_words(role, size, output is not None)),
         "env": assignments(fpm_words.concrete_env(deployment, role)),
     }
     return {

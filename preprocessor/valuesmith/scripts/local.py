@@ -10,7 +10,7 @@ from typing import Any
 
 from valuesmith import arguments
 from valuesmith.deployment import Deployment, Process, Role
-from valuesmith.scripts import assignments, fill, quote, words
+from valuesmith.scripts import assignments, fill, lines, quote
 from valuesmith.scripts.nodes import Placement, place
 
 FIRST_SYSTEM_PORT = 8081
@@ -56,7 +56,7 @@ def _frontend(deployment: Deployment) -> dict[str, Any]:
         "label": "frontend",
         "name": "frontend",
         "env": assignments(env),
-        "words": words([*process.command, *arguments.arguments(flags)]),
+        "words": lines([*process.command, *arguments.arguments(flags)]),
     }
 
 
@@ -74,7 +74,7 @@ def _worker(deployment: Deployment, placement: Placement) -> dict[str, Any]:
     if "extra-engine-args" in flags:
         flags["extra-engine-args"] = engine_config_path(deployment, role)
     extra = [leaf.value for leaf in process.extra_args]
-    tokens = words([*process.command, *arguments.arguments(flags, extra)])
+    tokens = lines([*process.command, *arguments.arguments(flags, extra)])
     if placement.nodes > 1:
         tokens += _rank_words(deployment, placement)
     label = f"{role.name} {placement.replica}"

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The checks of a rendering before anything is written: objects, engine flags, and the plan's own numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from valuesmith import topology, validate
+from valuesmith.artifacts import MANIFEST, Rendering
+from valuesmith.diagnostics import Collector, Diagnostic
+from valuesmith.report import Checked
+from valuesmith.validate import manifests, pods, processes
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What to check against."""
+
+    crd_dir: Path | None = None
+    kubernetes_version: str | None = None
+    allow_unknown_flags: bool = False
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Wishes:
+        return cls(
+            given.get("crd_dir"),
+            given.get("kubernetes_version"),
+            bool(given.get("allow_unknown_flags")),
+        )
+
+
+def check(rendering: Rendering, wishes: Wishes) -> Checked:
+    """Everything that is found in what was rendered, and how much was looked at."""
+    objects = manifests.read(rendering.manifest, MANIFEST)
+    found = [
+        *validate.manifests_checked(
+            objects, kubernetes_version=wishes.kubernetes_version, crd_dir=wishes.crd_dir
+        ),
+        *_totals(rendering, objects),
+    ]
+    flags = processes.of_deployment(rendering.resolved.deployment)
+    found += processes.check(flags, rendering.resolved.deployment, wishes.allow_unknown_flags)
+    for name, file in rendering.files.items():
+        if name.endswith("bench.yaml"):
+            found += validate.manifests(
+                file.content.decode(),
+                kubernetes_version=wishes.kubernetes_version,
+                crd_dir=wishes.crd_dir,
+                source_name=name,
+            )
+    customs = sorted(
+        {
+            f"{o.kind} {o.api_version}"
+            for o in objects
+            if "." in o.group and not o.group.endswith(".k8s.io")
+        }
+    )
+    return Checked(
+        diagnostics=tuple(dict.fromkeys(found)),
+        objects=len(objects),
+        flags=sum(len(p.flags) for p in flags),
+        kinds=tuple(customs),
+        prerequisites=tuple(validate.prerequisites(objects)),
+        done=True,
+    )
+
+
+def _totals(rendering: Rendering, objects: list[manifests.Manifest]) -> list[Diagnostic]:
+    """The GPUs that the manifests ask for against those of the plan."""
+    deployment = rendering.resolved.deployment
+    planned = sum(row.gpus for row in topology.budget(deployment.roles))
+    asked = pods.gpu_total(objects).get(deployment.hardware.resource, 0)
+    problems = Collector()
+    if deployment.roles and planned != asked:
+        first = objects[0] if objects else None
+        problems.error(
+            "VS510",
+            f"the manifests ask for {asked} {deployment.hardware.resource}, the plan is {planned}",
+            first.at() if first is not None else None,
+            "a pod template changes the number of GPUs; the parallel sizes alone decide it",
+        )
+    return problems.items
