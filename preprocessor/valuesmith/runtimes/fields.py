@@ -39,7 +39,9 @@ def kind(path: Path) -> Kind:
             return _handler(tuple(handler))
         case ("resources", "limits" | "requests", str()):
             return "plain"
-        case ("sharedMemory",) | ("volumes", int(), "claimName") | ("image", "tag"):
+        case ("sharedMemory",) | ("image", "tag"):
+            return "plain"
+        case ("volumes", int(), "claimName" | "secretName" | "configMapName" | "hostPath"):
             return "plain"
         case _:
             return "integer" if len(path) == 1 and path[0] in INTEGERS else "never"

@@ -73,13 +73,14 @@ class Findings:
     def add(self, code: str, message: str, path: Path = (), **more: Any) -> None:
         """One finding about what stands at *path* of the document."""
         runtime = self.document.at("runtime") or {}
-        at = more.pop("at", None) or self.document.place(path)
+        elsewhere = more.pop("at", None)
+        at = elsewhere or self.document.place(path)
         if path[:1] == ("runtime",):
             more.setdefault("file", runtime.get("file") or (at.file if at else ""))
         found = Finding(
             code,
             message,
-            field_name(path),
+            "" if elsewhere else field_name(path),
             at=at,
             object=str(runtime.get("name", "")),
             strict=bool(self.document.at("strict")),

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from valuesmith.runtimes import scalars
-from valuesmith.runtimes.document import Part, field_name, items, mapping
+from valuesmith.runtimes.document import Part, field_name, mapping
 from valuesmith.runtimes.findings import Findings
 from valuesmith.runtimes.layers import Layers
 from valuesmith.tree import Path
@@ -60,7 +60,8 @@ class Factors:
 
 def factors(document: Part, layers: Layers, roles: Sequence[str]) -> Factors | None:
     """The parallel sizes that the first of *roles* has; ``None`` when one of them is no good number."""
-    wanted = items(document.at("runtime", "worldSize")) or DEFAULT_FACTORS
+    given = document.at("runtime", "worldSize")
+    wanted = given if isinstance(given, list) else DEFAULT_FACTORS
     chain = layers.chain(roles[0]) if roles else {}
     known: dict[str, int] = {}
     for name in wanted:

@@ -37,8 +37,7 @@ class Template:
 def template(document: Part, role: str) -> Template:
     """The template of *role* in *document*."""
     data = dict(mapping(document.at("runtime", "roles", role)))
-    origin = mapping(document.at("runtime", "origins", role))
-    made = Template(role, data, {tuple(inside): tuple(path) for inside, path in origin.items()})
+    made = Template(role, data)
     request = mapping(document.at("request", "roles", role))
     args = list(items(data.get("args")))
     for index, value in enumerate(items(request.get("args"))):

@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The document of a request: runtime, flavors, parameters and built-ins, every piece with its place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from valuesmith import arguments
+from valuesmith.deployment import Process
+from valuesmith.diagnostics import Position
+from valuesmith.runtimes import llmaz, models, scalars
+from valuesmith.runtimes.assembly import Assembly, by_name, entries, listed, split
+from valuesmith.runtimes.document import Part, items, mapping
+from valuesmith.runtimes.request import PARALLEL, Request, part
+from valuesmith.runtimes.sizing import Sizing
+from valuesmith.tree import Leaf, Path
+
+ENGINES = {"vllm": "vllm.serve", "sglang": "sglang.launch_server", "trtllm": "trtllm.serve"}
+_FLAG = re.compile(r"--([A-Za-z][A-Za-z0-9_-]*)")
+_PORTS = {"http": "HttpPort", "grpc": "GrpcPort", "metrics": "MetricsPort"}
+
+
+def document(request: Request, sources: Mapping[str, models.Model], sizing: Sizing | None) -> Part:
+    """The document; without *sizing* one with every role, for reading parameters only.
+
+    *sources* are the models by use: ``main`` and ``draft``.
+    """
+    made = Assembly()
+    for key, piece in entries(request.runtime.part.inside("runtime")):
+        if key not in ("roles", "lws", "configs"):
+            made.put(("runtime", key), piece)
+    _roles(made, request, sources, sizing)
+    _lws(made, request, sizing)
+    made.value(("context",), _context(request, sources))
+    _deployment(made, request, sizing)
+    chosen = request.claim.chosen
+    if chosen.data:
+        made.put(("flavor",), chosen)
+    if request.claim.alternatives:
+        made.put(("alternatives",), listed(request.claim.alternatives))
+    for key in ("params", "roleParams", "roles"):
+        piece = part(request.config, "RuntimeConfig", key)
+        if piece.data is not None:
+            made.put(("request", key), piece)
+    for key in ("lwsVersion", "strict"):
+        piece = part(request.config, "RuntimeConfig", key)
+        if piece.data is not None:
+            made.put((key,), piece)
+    return made.part()
+
+
+def _lws(made: Assembly, request: Request, sizing: Sizing | None) -> None:
+    if sizing is None or not sizing.group:
+        return
+    made.put(("runtime", "lws"), Part(dict(mapping(request.runtime.data.get("lws")))))
+    made.value(("runtime", "lws", "size"), sizing.size.value, sizing.size.at)
+
+
+def _roles(
+    made: Assembly, request: Request, sources: Mapping[str, models.Model], sizing: Sizing | None
+) -> None:
+    every = request.runtime.part.inside("runtime", "roles")
+    chosen = [name for name in mapping(every.data) if _is_used(name, sizing)]
+    config = llmaz.chosen_config(
+        request.runtime.data, request.text("RuntimeConfig", "config"), "draft" in sources
+    )
+    others = [name for name in mapping(every.data) if name not in chosen]
+    made.value(("runtime", "otherRoles"), others)
+    templates = [every.at(name) for name in others] + [mapping(request.runtime.data.get("configs"))]
+    made.value(("runtime", "otherTemplates"), templates)
+    for name in chosen:
+        for key, piece in _role(request, every.inside(name), name, config).items():
+            made.put(("runtime", "roles", name, key), piece)
+        if sizing is not None:
+            _limit(made, ("runtime", "roles", name), every.inside(name), sizing)
+        if name == chosen[0]:
+            made.put(
+                ("runtime", "roles", name, "image"), request.runtime.part.inside("runtime", "image")
+            )
+
+
+def _is_used(role: str, sizing: Sizing | None) -> bool:
+    if sizing is None:
+        return True
+    return (role == "main") != sizing.group
+
+
+def _role(request: Request, own: Part, name: str, config: str) -> dict[str, Part]:
+    """The fields of a role: the runtime's, the configuration's, engine flags, and the input's env."""
+    fields = dict(entries(own))
+    chosen = request.runtime.part.inside("runtime", "configs", config)
+    if name not in items(chosen.at("roles")) and chosen.at("roles") is not None:
+        chosen = Part(None)
+    words = [*split(own.inside("args")), *split(chosen.inside("args")), *_engine_words(request, own)]
+    if words or "args" in fields:
+        fields["args"] = listed(words)
+    for key in ("resources", "sharedMemory"):
+        if key not in fields and chosen.at(key) is not None:
+            fields[key] = chosen.inside(key)
+    env = by_name([*split(own.inside("env")), *_input_env(request)])
+    if env or "env" in fields:
+        fields["env"] = listed(env)
+    return fields
+
+
+def _limit(made: Assembly, at: Path, own: Part, sizing: Sizing) -> None:
+    """Put the devices per pod among the role's limits, unless the role says them itself."""
+    has = mapping(own.at("resources", "limits"))
+    if sizing.resource in has or not int(sizing.per_pod.value):
+        return
+    limits = own.inside("resources", "limits")
+    made.put((*at, "resources"), own.inside("resources") if own.at("resources") else Part({}))
+    made.put((*at, "resources", "limits"), Part(dict(has), limits.places, limits.spelled))
+    count = str(sizing.per_pod.value)
+    made.value((*at, "resources", "limits", sizing.resource), count, sizing.per_pod.at)
+
+
+def _engine_words(request: Request, own: Part) -> list[Part]:
+    """Flags that ``Workers.agg`` maps to, less the runtime's own, then the user's own words."""
+    if not request.runtime.data.get("takesEngineFlags"):
+        return []
+    process = mapped(request)
+    if process is not None:
+        return _process_words(process, _flags(request))
+    role = request.deployment.role("agg")
+    extra = role.parameters.get("extra_cli_args") if role is not None else None
+    if extra is None or not isinstance(extra.value, list):
+        return []
+    return [_literal(str(word), extra.place((index,))) for index, word in enumerate(extra.value)]
+
+
+def mapped(request: Request) -> Process | None:
+    """The process that ``Workers.agg`` was mapped to, when the runtime starts the same engine."""
+    role = request.deployment.role("agg")
+    process = role.process if role is not None else None
+    engine = request.runtime.backend
+    if process is None or not engine or process.program not in (f"dynamo.{engine}", ENGINES[engine]):
+        return None
+    return process
+
+
+def _process_words(process: Process, printed: set[str]) -> list[Part]:
+    words = [
+        _literal(word, leaf.at)
+        for name, leaf in sorted(process.args.items())
+        if name not in printed and not _is_wiring(leaf)
+        for word in arguments.arguments({name: leaf.value})
+    ]
+    return [*words, *(_literal(str(leaf.value), leaf.at) for leaf in process.extra_args)]
+
+
+def _is_wiring(leaf: Leaf) -> bool:
+    """Whether *leaf* belongs to Dynamo's way of starting the engine, not to a parameter."""
+    return leaf.origin.at is not None and leaf.origin.at.file == "wiring.yaml"
+
+
+def _flags(request: Request) -> set[str]:
+    """The flags that the runtime's own arguments begin with, in dash spelling."""
+    roles = mapping(request.runtime.data.get("roles")).values()
+    texts = [str(word) for role in roles for word in items(mapping(role).get("args"))]
+    return {found[1].replace("_", "-") for text in texts if (found := _FLAG.match(text))}
+
+
+def _literal(text: str, at: Position | None) -> Part:
+    """A word that is no template."""
+    return Part({"raw": text}, {} if at is None else {(): at})
+
+
+def _input_env(request: Request) -> list[Part]:
+    """Environment from the unified YAML: the cache's home, then ``K8sConfig.extra_env`` as it is."""
+    found: list[Part] = []
+    home = request.leaf("K8sConfig", "k8s_hf_home")
+    if home is not None:
+        at = home.at
+        found.append(Part({"name": "HF_HOME", "value": {"raw": str(home.value)}}, _at(at)))
+    elif request.leaf("K8sConfig", "k8s_pvc_name") is not None and _from_hub(request):
+        found.append(Part({"name": "HF_HOME", "value": {"raw": str(request.mount_path.value)}}))
+    for piece in split(part(request.config, "K8sConfig", "extra_env")):
+        entry = dict(mapping(piece.data))
+        if "value" in entry:
+            entry["value"] = {"raw": scalars.text("" if entry["value"] is None else entry["value"])}
+        found.append(Part(entry, piece.places))
+    return found
+
+
+def _from_hub(request: Request) -> bool:
+    source = request.leaf("ServiceConfig", "model_path")
+    return source is not None and request.model(source).kind == "hub"
+
+
+def _at(at: Position | None) -> dict[Path, Position]:
+    return {} if at is None else {(): at}
+
+
+def _context(request: Request, sources: Mapping[str, models.Model]) -> dict[str, Any]:
+    """The values of the built-ins that this deployment has."""
+    found: dict[str, Any] = {
+        "Name": request.text("K8sConfig", "name"),
+        "Namespace": request.text("K8sConfig", "k8s_namespace"),
+        "ModelName": served_name(request, sources),
+    }
+    if "main" in sources:
+        found |= sources["main"].builtins
+    if "draft" in sources:
+        found |= {"DraftModelPath": sources["draft"].path, "DraftModelName": sources["draft"].path}
+    for name, number in mapping(request.runtime.data.get("ports")).items():
+        if name in _PORTS:
+            found[_PORTS[name]] = number
+    return {key: value for key, value in found.items() if value not in (None, "")}
+
+
+def served_name(request: Request, sources: Mapping[str, models.Model]) -> str:
+    """The name that clients use."""
+    given = request.text("ServiceConfig", "served_model_name")
+    return given or (sources["main"].path if "main" in sources else "")
+
+
+def _deployment(made: Assembly, request: Request, sizing: Sizing | None) -> None:
+    """Parameters that come from ``Workers.agg`` and ``NodeConfig``."""
+    made.value(("deployment", "params"), {})
+    for preset in PARALLEL:
+        leaf: Leaf | None = request.parallel(preset)
+        if leaf is not None:
+            made.value(("deployment", "params", preset), leaf.value, leaf.at)
+    name = str(request.runtime.data.get("gpusParam", ""))
+    if name and sizing is not None:
+        made.value(("deployment", "params", name), sizing.per_pod.value, sizing.per_pod.at)

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A deployment and a runtime to final pods: what every role runs, on how many devices, and why."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from valuesmith.deployment import Deployment
+from valuesmith.diagnostics import ConfigError, Diagnostic
+from valuesmith.runtimes import building, layers, models, names, resolution, sizing
+from valuesmith.runtimes.catalog import Runtime
+from valuesmith.runtimes.document import Part, items, mapping
+from valuesmith.runtimes.findings import Findings
+from valuesmith.runtimes.layers import Setting
+from valuesmith.runtimes.render import Rendered
+from valuesmith.runtimes.request import PARALLEL, Request
+from valuesmith.runtimes.resolution import Rendering
+from valuesmith.tree import Leaf, Origin
+
+# Parameters of Workers.agg that any runtime understands; the rest needs one that takes engine flags.
+_UNDERSTOOD = (*PARALLEL.values(), "gpus_per_worker", "extra_cli_args")
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A runtime filled with a deployment's parameters. *diagnostics* are warnings."""
+
+    request: Request
+    document: Part
+    rendering: Rendering
+    sizing: sizing.Sizing
+    sources: Mapping[str, models.Model]
+    diagnostics: tuple[Diagnostic, ...]
+
+    @property
+    def runtime(self) -> Runtime:
+        return self.request.runtime
+
+    @property
+    def roles(self) -> Mapping[str, Rendered]:
+        """The rendered roles: ``main``, or ``leader`` and ``worker``."""
+        return self.rendering.roles
+
+    @property
+    def served_name(self) -> str:
+        return building.served_name(self.request, self.sources)
+
+    def setting(self, role: str, name: str) -> Leaf:
+        """The value of parameter *name* in *role*: which layer gave it, and what it replaced."""
+        chain = self.rendering.layers.chain(role).get(name, [])
+        found: Leaf | None = None
+        for setting in chain:
+            found = self._leaf(setting, found)
+        return found or Leaf(None, Origin("runtime", None, f"{name} is not set"))
+
+    def _leaf(self, setting: Setting, below: Leaf | None) -> Leaf:
+        whom = f" for the role {setting.role}" if setting.role else ""
+        value = "nothing" if setting.content is None else setting.content
+        reads: tuple[tuple[str, Leaf], ...] = ()
+        if setting.path[0] == "deployment":
+            given = self.request.parallel(setting.name) if setting.name in PARALLEL else None
+            reads = (("", given if given is not None else self.sizing.per_pod),)
+        text = f"{setting.layer}{whom}: {setting.key} = {value}"
+        at = self.document.place(setting.path)
+        return Leaf(setting.content, Origin("runtime", at, text, reads, below))
+
+
+def resolve(deployment: Deployment, runtime: Runtime) -> Resolved:
+    """*runtime* filled with the parameters of *deployment* (mode ``agg``).
+
+    Raises:
+        ConfigError: with every finding, when one of them is an error.
+    """
+    request = Request.of(deployment, runtime)
+    sources = _sources(request)
+    first = building.document(request, sources, None)
+    _check_config(request)
+    silent = Findings(first)
+    findings = Findings(first)
+    sizes = sizing.decide(request, first, layers.read(first, silent), findings)
+    document = building.document(request, sources, sizes)
+    rendering = resolution.render(document)
+    own = Findings(document, list(findings.items))
+    if not rendering.errors:
+        _check(request, rendering, sizes, own)
+    # What was said about sizes here is more exact than what follows from it there.
+    rest = [f for f in rendering.findings if f.code != "E_TOPOLOGY" or not own.items]
+    found = tuple(dict.fromkeys(item.diagnostic() for item in [*own.items, *rest]))
+    if any(item.is_error for item in found):
+        raise ConfigError(found)
+    notes = (*found, *_unused_workers(request), *_runtime_note(request))
+    return Resolved(request, document, rendering, sizes, sources, notes)
+
+
+def _sources(request: Request) -> dict[str, models.Model]:
+    found = {}
+    source = request.leaf("ServiceConfig", "model_path")
+    if source is not None:
+        found["main"] = request.model(source)
+    if request.draft is not None:
+        found["draft"] = request.model(request.draft)
+    return found
+
+
+def _check_config(request: Request) -> None:
+    wanted = request.leaf("RuntimeConfig", "config")
+    configs = list(mapping(request.runtime.data.get("configs")))
+    if wanted is None or wanted.value in configs:
+        return
+    close = names.close(str(wanted.value), configs)
+    known = f"it has {', '.join(configs)}" if configs else "it has none"
+    hint = f"did you mean {', '.join(close)}?" if close else known
+    message = f"{request.runtime.name} has no configuration {wanted.value}"
+    raise ConfigError(Diagnostic("E_CONFIG", message, wanted.at, hint))
+
+
+def _check(request: Request, rendering: Rendering, sizes: sizing.Sizing, findings: Findings) -> None:
+    """Checks that need the rendered roles."""
+    role = next(iter(rendering.roles))
+    chain = rendering.layers.chain(role)
+    for name in items(request.runtime.data.get("onePodOnly")):
+        setting = chain[name][-1] if name in chain else None
+        if sizes.group and setting is not None and setting.content not in (None, "1"):
+            findings.add(
+                "E_TOPOLOGY",
+                f"{name} {setting.content} needs one pod: {request.runtime.name} does not spread it",
+                setting.path,
+                note="one-pod-only",
+                hint="raise the number of replicas instead",
+            )
+    _check_plan(request, sizes, chain, findings)
+    _check_mounted(request, chain, findings)
+
+
+def _check_plan(
+    request: Request, sizes: sizing.Sizing, chain: Mapping[str, Any], findings: Findings
+) -> None:
+    """What ``Workers.agg`` needs in all must be what the runtime starts."""
+    role = request.deployment.role("agg")
+    plan = role.plan if role is not None else None
+    overridden = any(chain[n][-1].path[0] in ("flavor", "request") for n in PARALLEL if n in chain)
+    if plan is None or overridden or not any(map(request.parallel, PARALLEL)):
+        return
+    total = int(sizes.per_pod.value) * int(sizes.size.value)
+    if plan.world == total or request.claim.chosen.data:
+        return
+    at = next((leaf.at for name in PARALLEL if (leaf := request.parallel(name)) is not None), None)
+    findings.add(
+        "E_TOPOLOGY",
+        f"Workers.agg needs {plan.world} GPUs ({plan.formula}), but the runtime starts {total}",
+        ("deployment", "params"),
+        at=at,
+        note="plan-differs",
+        data={"ranks": total, "wanted": plan.world},
+        hint="give only the parallel sizes that the runtime declares",
+    )
+
+
+def _check_mounted(request: Request, chain: Mapping[str, Any], findings: Findings) -> None:
+    """Paths that must lie inside the mounted claim."""
+    model = mapping(request.runtime.data.get("model"))
+    if request.leaf("K8sConfig", "k8s_pvc_name") is None:
+        return
+    mount = posixpath.normpath(str(request.mount_path.value))
+    for name in items(model.get("insideMount")):
+        setting = chain[name][-1] if name in chain else None
+        if setting is None or setting.content is None:
+            continue
+        path = posixpath.normpath(setting.content)
+        if path != mount and not path.startswith(f"{mount}/"):
+            findings.add(
+                "E_MOUNT",
+                f"{name} is {setting.content}, outside of the claim that is mounted at {mount}",
+                setting.path,
+                name=name,
+                layer=setting.layer,
+                hint="change it, or K8sConfig.k8s_pvc_mount_path",
+            )
+
+
+def _unused_workers(request: Request) -> list[Diagnostic]:
+    """Warnings about parameters of ``Workers.agg`` that this runtime has no use for."""
+    role = request.deployment.role("agg")
+    takes = request.runtime.data.get("takesEngineFlags")
+    if role is None or (takes and building.mapped(request) is not None):
+        return []
+    found = []
+    for name, leaf in role.given.items():
+        if leaf.is_user and name not in _UNDERSTOOD and leaf.value is not None:
+            message = f"{request.runtime.name} does not take Workers.agg.{name}"
+            hint = "give the engine's own flag in RuntimeConfig.roles.<role>.args"
+            found.append(Diagnostic("W_PARAMETER", message, leaf.at, hint, "warning"))
+    return found
+
+
+def _runtime_note(request: Request) -> list[Diagnostic]:
+    note = request.runtime.data.get("note")
+    if not note or request.image()[1] is not None:
+        return []
+    at = request.runtime.at or (leaf.at if (leaf := request.leaf("RuntimeConfig", "runtime")) else None)
+    return [Diagnostic("W_RUNTIME", f"{request.runtime.name}: {note}", at, "", "warning")]
