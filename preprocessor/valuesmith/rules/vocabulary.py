@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from valuesmith.deployment import ROLES
-from valuesmith.diagnostics import Collector, Position, did_you_mean
+from valuesmith.diagnostics import Collector, Position, did_you_mean, suggest
 from valuesmith.expressions import Expression
 from valuesmith.rules.statements import NAME, SCOPE, TARGET
 
@@ -63,7 +63,15 @@ class Vocabulary:
             return None
         if head == "Workers":
             return "write params.ROLE.NAME for the parameter of a role"
-        return did_you_mean(dotted, self._all())
+        return self._close_keys(name) or did_you_mean(dotted, self._all())
+
+    def _close_keys(self, name: Name) -> str:
+        """A hint with keys of the section that *name* begins with, when it is a section at all."""
+        if len(name) < 2 or name[0] not in self.heads:
+            return ""
+        start = name[0] + "."
+        keys = [key.removeprefix(start) for key in sorted(self.sections) if key.startswith(start)]
+        return _prefixed(start, ".".join(name[1:]), keys)
 
     def _unknown_parameter(self, name: Name, index: int) -> str | None:
         prefix = ".".join(name[:index])
@@ -71,7 +79,7 @@ class Vocabulary:
             return f"write {prefix}.NAME for one parameter"
         if name[index] in self.parameters:
             return None
-        return did_you_mean(".".join(name), [f"{prefix}.{item}" for item in sorted(self.parameters)])
+        return _prefixed(f"{prefix}.", name[index], sorted(self.parameters))
 
     def _all(self) -> Iterator[str]:
         yield from sorted(self.parameters)
@@ -122,9 +130,8 @@ class Vocabulary:
             problems.error(TARGET, f"{dotted} is decided before the rules run", at)
             return False
         if self.section_key(target) is None:
-            problems.error(
-                TARGET, f"unknown key {dotted}", at, did_you_mean(dotted, sorted(self.sections))
-            )
+            hint = self._close_keys(target) or did_you_mean(dotted, sorted(self.sections))
+            problems.error(TARGET, f"unknown key {dotted}", at, hint)
             return False
         if scoped:
             hint = "leave the role out"
@@ -137,3 +144,9 @@ class Vocabulary:
             if ".".join(target[:size]) in self.sections:
                 return target[:size]
         return None
+
+
+def _prefixed(prefix: str, name: str, known: Iterable[str]) -> str:
+    """The hint for *name* among *known*, with *prefix* before each of them."""
+    found = suggest(name, known)
+    return f"did you mean {', '.join(prefix + item for item in found)}?" if found else ""
