@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes ``kustomize/openapi/merge-keys.json``: how Kustomize merges lists of custom resources.
 
-A kustomization that names such a file in ``openapi.path`` loses Kustomize's own schema for the whole build, so the
-file lists the built-in workloads too: a patch of a Deployment gives the same result with and without it.
+A kustomization that names such a file in ``openapi.path`` loses Kustomize's own schema for the whole
+build, so the file lists the built-in workloads too: a patch of a Deployment gives the same result with
+and without it.
 """
 
 from __future__ import annotations
@@ -46,9 +47,14 @@ def below(path: str, leaf: Schema) -> Schema:
 
 POD = ref("PodTemplate")
 SHARED: dict[str, Schema] = {
-    "Metadata": record(finalizers={"type": "array", "items": {"type": "string"},
-                                   "x-kubernetes-patch-strategy": "merge"},
-                       ownerReferences=keyed("uid")),
+    "Metadata": record(
+        finalizers={
+            "type": "array",
+            "items": {"type": "string"},
+            "x-kubernetes-patch-strategy": "merge",
+        },
+        ownerReferences=keyed("uid"),
+    ),
     "Container": record(
         env=keyed("name"),
         ports=keyed("containerPort"),
@@ -90,9 +96,12 @@ KINDS: dict[tuple[str, str, str], Schema] = {
     ),
     ("grove.io", "v1alpha1", "PodCliqueSet"): below(
         "spec.template",
-        record(cliques=keyed("name", below("spec.podSpec", ref("PodSpec"))), podCliqueScalingGroups=keyed("name")),
+        record(
+            cliques=keyed("name", below("spec.podSpec", ref("PodSpec"))),
+            podCliqueScalingGroups=keyed("name"),
+        ),
     ),
-}  # fmt: skip
+}
 
 
 def schema() -> Schema:

@@ -81,7 +81,7 @@ def check_pool(
                     f"the pool sends requests to port {', '.join(missing)} of {pods.where}, which has "
                     f"{', '.join(map(str, sorted(pods.ports))) or 'no port'}",
                     None,
-                    "router.modelServers.targetPorts must be the ports that every matched pod serves on",
+                    "router.modelServers.targetPorts holds ports that every matched pod serves on",
                 )
             )
     return problems
