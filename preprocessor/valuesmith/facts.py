@@ -144,12 +144,12 @@ class Releases:
                 "VS453",
                 f"backend_version {release!r} is not a release number of {name}",
                 at,
-                f"for example {self.rows[next(reversed(self.rows))][backend]}",
+                f"for example {self.engine(self.newest, backend)}",
             ) from None
         if too_old:
             raise _problem(
                 "VS452",
-                f"{name} {release} (backend_version) is too old: the oldest supported release is {oldest}",
+                f"{name} {release} (backend_version) is too old; the oldest supported is {oldest}",
                 at,
                 f"give {oldest} or later",
             )

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Parameters to the words, variables and engine configs that each process is started with.
 
-``data/mapping.yaml`` says what an engine release calls a worker parameter, ``data/wiring.yaml`` how each
-program is started beside that. What a person put into ``extra_cli_args`` and ``extra_engine_args`` comes
-last and wins, except over what the plan computed.
+``data/mapping.yaml`` says what an engine release calls a worker parameter, ``data/wiring.yaml`` how
+each program is started beside that. What a person put into ``extra_cli_args`` and
+``extra_engine_args`` comes last and wins, except over what the plan computed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from valuesmith.deployment import Deployment, Process, Role
 from valuesmith.diagnostics import Collector
 from valuesmith.mapping import wire
 from valuesmith.mapping.extra import ExtraWords, lay_engine_args
-from valuesmith.mapping.parameters import map_parameters
+from valuesmith.mapping.parameters import Mapper
 from valuesmith.mapping.scope import Scope, role_facts, shared_facts
 from valuesmith.mapping.spelling import Choice, Spelling
 from valuesmith.mapping.table import NO_FLAGS, Selected, Table, selection, table
@@ -74,7 +74,7 @@ def _worker(deployment: Deployment, table: Table, scope: Scope, problems: Collec
     assert role is not None
     started = program(WORKERS[deployment.backend])
     parts = Parts()
-    map_parameters(deployment, role, table, scope, parts, problems)
+    Mapper(deployment, role, scope, parts, problems).map(table)
     wire.wire(deployment, started, scope, parts, problems)
     wire.surroundings(deployment, parts)
     wire.family(deployment, role.name, parts)

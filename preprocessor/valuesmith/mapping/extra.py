@@ -24,7 +24,7 @@ _SHORT = re.compile(r"-([A-Za-z][A-Za-z-]*)((?:[.=].*)?|\d+)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word that is a flag: its name with dashes, the dotted path after it, the value joined by ``=``."""
+    """A flag: its name with dashes, the dotted path after it, the value that ``=`` joins to it."""
 
     spelled: str
     name: str
@@ -62,9 +62,12 @@ def read_word(text: str, short: Mapping[str, str]) -> Word | None:
             head, rest = match[1], match[2]
     head, equals, joined = head.partition("=")
     name, *path = head.split(".")
-    spelled = text[: len(text) - len(joined) - len(equals)] if equals else text
+    if equals:
+        rest, spelled = joined, text[: -len(joined) - 1]
+    else:
+        spelled = text.removesuffix(rest or "")
     canonical = short.get(name, name.replace("_", "-"))
-    return Word(spelled, short.get(canonical, canonical), tuple(path), joined if equals else rest)
+    return Word(spelled, short.get(canonical, canonical), tuple(path), rest)
 
 
 def items(texts: list[str], short: Mapping[str, str]) -> Iterator[Item]:
@@ -107,7 +110,9 @@ class ExtraWords:
         names: dict[str, str] = {}
         for selected in selection(table, self.deployment.backend, engine, self.role.name).values():
             for spelling in selected.spellings if selected.chosen is not None else ():
-                if spelling.kind in ("auto", "value", "list", "switch") and not spelling.known_in(engine):
+                if spelling.kind in ("auto", "value", "list", "switch") and not spelling.known_in(
+                    engine
+                ):
                     names[spelling.key] = selected.chosen.key  # type: ignore[union-attr]
         return names
 
@@ -124,16 +129,15 @@ class ExtraWords:
                 self.deployment.dynamo_version, self.deployment.backend_version
             ):
                 release = self.deployment.dynamo_version
+                where = f"with Dynamo {release} ({self.role.name})"
                 self.problems.error(
-                    "VS434",
-                    f"{flag.spelled} cannot be given with Dynamo {release} ({self.role.name}): {refused.why}",
-                    at,
+                    "VS434", f"{flag.spelled} cannot be given {where}: {refused.why}", at
                 )
                 return True
         return False
 
     def _owned(self, name: str) -> str | None:
-        """The owned flag that *name* is, also in its negative form or cut short (as argparse allows)."""
+        """The owned flag that *name* is, also negated, or cut short as argparse allows."""
         owned = self.program.owned
         for form in (name, words.opposite(name)):
             if form in owned:
@@ -231,8 +235,8 @@ def lay_engine_args(
     if deployment.backend != "trtllm":
         problems.error(
             "VS436",
-            f"extra_engine_args ({role.name}) is for TensorRT-LLM; {facts.ENGINES[deployment.backend]} has no "
-            "engine config",
+            f"extra_engine_args ({role.name}) is for TensorRT-LLM: "
+            f"{facts.ENGINES[deployment.backend]} has no engine config",
             leaf.at,
             "give flags in extra_cli_args",
         )
@@ -244,9 +248,12 @@ def lay_engine_args(
             ours = f"{source} says {words.plain_text(known.value)}" if known else f"{source} decides it"
             problems.error(
                 "VS435",
-                f"extra_engine_args of {role.name} gives {dotted(path)} {words.plain_text(value)}, but {ours}",
+                f"extra_engine_args of {role.name} gives {dotted(path)} {words.plain_text(value)}, "
+                f"but {ours}",
                 leaf.place(path),
-                f"set Workers.{role.name}.{source} instead" if source in role.parameters else "remove it",
+                f"set Workers.{role.name}.{source} instead"
+                if source in role.parameters
+                else "remove it",
             )
             continue
         before = parts.config.get(path)

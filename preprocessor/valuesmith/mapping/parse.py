@@ -8,7 +8,7 @@ from typing import Any
 
 from valuesmith import facts
 from valuesmith.deployment import ROLES
-from valuesmith.diagnostics import Collector, ConfigError, Position, did_you_mean
+from valuesmith.diagnostics import Collector, ConfigError, Position, did_you_mean, suggest
 from valuesmith.load import Entry, Map, Node, Scalar, Sequence_, to_plain
 from valuesmith.mapping.spelling import AUTO, KINDS, Choice, Spelling, expression
 
@@ -31,8 +31,9 @@ Rows = dict[str, dict[str, tuple[Spelling, ...]]]
 
 
 def parse_table(node: Node, problems: Collector, known: frozenset[str] | None = None) -> Rows:
-    """The parameters of *node*, a list of entries. With *known* (a user's file) expressions are compiled
-    at once, so that all mistakes are told together.
+    """The parameters of *node*, a list of entries.
+
+    With *known* (a user's file) expressions are compiled at once, so that all mistakes are told.
     """
     rows: Rows = {}
     for item in _items(node, problems):
@@ -77,12 +78,13 @@ def _named(item: Node, problems: Collector) -> tuple[str | None, dict[str, Entry
     entries = dict(item.entries)
     named = entries.pop("param_key", None)
     if named is None or not isinstance(named.node, Scalar) or not _is_name(named.node.value):
-        at = named.node.at if named is not None else item.at
+        close = suggest("param_key", [key for key in entries if key not in BACKENDS])
+        misspelt = entries[close[0]].key_at if close else item.at
         problems.error(
             "VS401",
             "an entry needs param_key, a name of letters, digits and underscores",
-            at,
-            did_you_mean("param_key", [key for key in entries if key not in BACKENDS]),
+            named.node.at if named is not None else misspelt,
+            "did you mean param_key?" if close else "",
         )
         return None, {}
     return named.node.value, entries

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from valuesmith.deployment import ROLES, Deployment, Role
+from valuesmith.deployment import Deployment, Role
 from valuesmith.expressions import Expression, Release
 from valuesmith.tree import Leaf, Tree, derived
 
@@ -19,8 +19,9 @@ Reads = tuple[tuple[str, Leaf], ...]
 class Scope:
     """Names of one role, or of a service (*role* is ``None``).
 
-    Bare names are facts of the deployment (*facts*), then the role's parameters, then the input's keys at
-    the top. ``params.ROLE.NAME`` reads another role's parameters, ``given.NAME`` the role's before rules.
+    Bare names are facts of the deployment (*facts*), then the role's parameters, then the input's keys
+    at the top. ``params.ROLE.NAME`` reads another role's parameters, ``given.NAME`` the role's own
+    before any rule.
     """
 
     config: Tree
@@ -185,19 +186,14 @@ def router_options(config: Tree) -> dict[str, Leaf]:
 def inner_leaves(whole: Leaf) -> dict[str, Leaf]:
     """The entries of a leaf whose value is a map, each as a leaf with its own place."""
     return {
-        str(key): Leaf(value, _moved(whole, key), None, _below(whole, key))
+        str(key): Leaf(
+            value,
+            replace(whole.origin, at=whole.place((key,)), replaced=None),
+            None,
+            {path[1:]: at for path, at in whole.inner.items() if len(path) > 1 and path[0] == key},
+        )
         for key, value in whole.value.items()
     }
-
-
-def _moved(whole: Leaf, key: Any) -> Any:
-    from dataclasses import replace
-
-    return replace(whole.origin, at=whole.place((key,)), replaced=None)
-
-
-def _below(whole: Leaf, key: Any) -> Mapping[Any, Any]:
-    return {path[1:]: at for path, at in whole.inner.items() if len(path) > 1 and path[0] == key}
 
 
 def _given(config: Tree, name: str) -> Leaf | None:
@@ -206,7 +202,22 @@ def _given(config: Tree, name: str) -> Leaf | None:
 
 
 KNOWN_FACTS = frozenset(
-    "backend backend_version dynamo_version target mode transport moe_kernel multi_node_nvlink "
-    "model hf_home router_mode kv_events role world nodes gpus_per_pod".split()
+    (
+        "backend",
+        "backend_version",
+        "dynamo_version",
+        "target",
+        "mode",
+        "transport",
+        "moe_kernel",
+        "multi_node_nvlink",
+        "model",
+        "hf_home",
+        "router_mode",
+        "kv_events",
+        "role",
+        "world",
+        "nodes",
+        "gpus_per_pod",
+    )
 )
-assert not KNOWN_FACTS & set(ROLES)

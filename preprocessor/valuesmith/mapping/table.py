@@ -10,8 +10,9 @@ from pathlib import Path
 
 from valuesmith import facts, load
 from valuesmith.diagnostics import Collector
-from valuesmith.mapping.parse import parse_table
-from valuesmith.mapping.spelling import Spelling
+from valuesmith.mapping.parse import Rows, parse_table
+from valuesmith.mapping.scope import KNOWN_FACTS
+from valuesmith.mapping.spelling import Spelling, expression
 
 # Accepted in a worker's parameters, and no flag: sizes for the plan, a search's own records, and what
 # is merged word by word (`mapping.extra`).
@@ -92,9 +93,26 @@ def layered(base: Table, extra: Path) -> Table:
     """*base* with the entries of the file *extra* over it."""
     problems = Collector()
     rows = parse_table(load.yaml_file(extra), problems, base.parameters)
+    _check_names(rows, base.parameters, problems)
     problems.raise_errors()
     merged = {name: {**base.rows.get(name, {}), **row} for name, row in rows.items()}
     return Table({**base.rows, **merged})
+
+
+def _check_names(rows: Rows, known: frozenset[str], problems: Collector) -> None:
+    """Report names in the expressions of a user's file that do not exist."""
+    from valuesmith import inputs
+    from valuesmith.rules import Vocabulary
+
+    vocabulary = Vocabulary.of(inputs.contract(), known | rows.keys())
+    spellings = [item for row in rows.values() for found in row.values() for item in found]
+    for spelling in spellings:
+        compiled = None if problems.has_errors else expression(spelling)
+        for name in compiled.names if compiled is not None else ():
+            hint = None if name[0] in KNOWN_FACTS else vocabulary.unknown(name)
+            if hint is not None:
+                at = compiled.name_at(name) if compiled is not None else spelling.at
+                problems.error("VS407", f"unknown name {'.'.join(name)}", at, hint)
 
 
 @cache

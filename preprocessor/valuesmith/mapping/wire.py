@@ -67,9 +67,7 @@ def _offered(deployment: Deployment, step: Step, leaf: Leaf, problems: Collector
     """Whether this Dynamo release takes the value among the step's choices."""
     text = str(leaf.value)
     within = {
-        value: span(choice.since, choice.until)
-        for choice in step.choices
-        for value in choice.values
+        value: span(choice.since, choice.until) for choice in step.choices for value in choice.values
     }
     now = [
         value
@@ -150,9 +148,7 @@ def _option(
     flag, value = option.flag, words.argument(leaf.value)
     if option.is_switch:
         if not isinstance(leaf.value, bool):
-            problems.error(
-                "VS445", f"{key} is true or false, not {choice_text(leaf.value)}", leaf.at
-            )
+            problems.error("VS445", f"{key} is true or false, not {choice_text(leaf.value)}", leaf.at)
             return
         flag, value = (option.on if leaf.value else option.off) or "", True
     if flag:
@@ -160,9 +156,7 @@ def _option(
         parts.args[flag] = words.mapped(value, option.at, text, (key, leaf))
 
 
-def check(
-    deployment: Deployment, program: Program, scope: Scope, problems: Collector
-) -> None:
+def check(deployment: Deployment, program: Program, scope: Scope, problems: Collector) -> None:
     """The ``checks`` of *program*; each is told once, at what a person gave."""
     for item in program.checks:
         if not item.releases.hold(deployment.dynamo_version, deployment.backend_version):
