@@ -18,7 +18,7 @@ from valuesmith.mapping.parameters import Mapper
 from valuesmith.mapping.scope import Scope, role_facts, shared_facts
 from valuesmith.mapping.spelling import Choice, Spelling
 from valuesmith.mapping.table import NO_FLAGS, Selected, Table, selection, table
-from valuesmith.mapping.wiring import program
+from valuesmith.mapping.wiring import Program, program
 from valuesmith.mapping.words import Parts
 
 __all__ = [
@@ -34,6 +34,7 @@ __all__ = [
 
 FRONTEND = "dynamo.frontend"
 WORKERS = {"vllm": "dynamo.vllm", "sglang": "dynamo.sglang", "trtllm": "dynamo.trtllm"}
+SERVERS = {"vllm": "vllm.serve", "sglang": "sglang.launch_server"}
 
 
 def apply(deployment: Deployment, table: Table) -> Deployment:
@@ -47,7 +48,7 @@ def apply(deployment: Deployment, table: Table) -> Deployment:
     shared = shared_facts(deployment)
     by_name = {role.name: role for role in deployment.roles}
     whole = Scope(deployment.config, by_name, None, shared)
-    worker = program(WORKERS[deployment.backend])
+    worker = _worker_program(deployment)
     wire.check(deployment, worker, whole, problems)
     roles = tuple(
         replace(
@@ -69,10 +70,16 @@ def apply(deployment: Deployment, table: Table) -> Deployment:
     )
 
 
+def _worker_program(deployment: Deployment) -> Program:
+    """Dynamo's own module around the engine; llm-d starts the engine's server itself."""
+    own = SERVERS if deployment.target.startswith("llm-d") else {}
+    return program(own.get(deployment.backend, WORKERS[deployment.backend]))
+
+
 def _worker(deployment: Deployment, table: Table, scope: Scope, problems: Collector) -> Process:
     role: Role | None = scope.role
     assert role is not None
-    started = program(WORKERS[deployment.backend])
+    started = _worker_program(deployment)
     parts = Parts()
     Mapper(deployment, role, scope, parts, problems).map(table)
     wire.wire(deployment, started, scope, parts, problems)
