@@ -244,9 +244,9 @@ PROBLEMS = [
     ("1e999", "1: VS305 the number is too large"),
     ("9223372036854775808", "1: VS305 the number is too large"),
     ("9223372036854775807 + 1", "21: VS305 the number is too large"),
-    ("range(10**9)", "1: VS305 this takes more than 100000 steps | make the list or the text smaller"),
-    ("'a' * 10**9", "5: VS305 this takes more than 100000 steps | make the list or the text smaller"),
-    ("10**9 * [0]", "7: VS305 this takes more than 100000 steps | make the list or the text smaller"),
+    ("range(10**9)", "1: VS305 this takes more than 100000 steps | make lists and texts smaller"),
+    ("'a' * 10**9", "5: VS305 this takes more than 100000 steps | make lists and texts smaller"),
+    ("10**9 * [0]", "7: VS305 this takes more than 100000 steps | make lists and texts smaller"),
     ("1.5 | round(10**9)", "7: VS305 round takes a precision from -15 to 15"),
 ]  # fmt: skip
 

@@ -245,6 +245,10 @@ CASES: list[tuple[str, str, str, dict[str, Any], dict[str, Any], dict[str, Any]]
     ("vllm", "benchmark", "agg", {"cuda_graph_batch_sizes": [8, 4]}, {}, {"cuda_graph_batch_sizes": [8, 4]}),
     ("trtllm", "default", "agg", {"disable_cuda_graph": True}, {}, {"cuda_graph_batch_sizes": UNSET, "cuda_graph_enable_padding": UNSET}),
     ("sglang", "benchmark", "agg", {"disable_cuda_graph": True}, {}, {"cuda_graph_batch_sizes": UNSET, "cuda_graph_enable_padding": UNSET}),
+    ("trtllm", "benchmark", "agg", {"disable_cuda_graph": True}, {}, {"cuda_graph_batch_sizes": UNSET, "cuda_graph_enable_padding": UNSET}),
+    ("vllm", "benchmark", "agg", {"disable_cuda_graph": True}, {}, {"cuda_graph_batch_sizes": UNSET, "cuda_graph_enable_padding": UNSET}),
+    ("sglang", "benchmark", "agg", {"cuda_graph_batch_sizes": [8, 4]}, {}, {"cuda_graph_batch_sizes": [8, 4]}),
+    ("trtllm", "benchmark", "agg", {"cuda_graph_batch_sizes": [8, 4]}, {}, {"cuda_graph_batch_sizes": [8, 4]}),
     ("trtllm", "default", "agg", {"cuda_graph_enable_padding": False}, {}, {"cuda_graph_enable_padding": False}),
     # switches
     ("trtllm", "default", "prefill", {"disable_overlap_scheduler": False}, {}, {"disable_overlap_scheduler": False}),

@@ -536,10 +536,28 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_huge_file_is_refused_at_once(tmp_path: Path) -> None:
-    rule_file(tmp_path, "max_seq_len = 1\n" * 6000)
-    assert load_problem(tmp_path) == "5001:1: VS310 a rule file has at most 5000 lines"
-    rule_file(tmp_path, "#" * 1_000_001)
-    assert load_problem(tmp_path) == "VS310 mine/vllm.rule is larger than 1000000 bytes"
+    rule_file(tmp_path, "max_seq_len = 1\n" * 2001)
+    assert load_problem(tmp_path) == "2001:1: VS310 a rule file has at most 2000 lines"
+    rule_file(tmp_path, "#" * 200_001)
+    assert load_problem(tmp_path) == "VS310 mine/vllm.rule is larger than 200000 bytes"
+
+
+def test_a_file_full_of_problems_is_given_up(tmp_path: Path) -> None:
+    names = ", ".join(f"max_batch_sz{number}" for number in range(200))
+    rule_file(tmp_path, f"max_seq_len = [{names}]\n" * 40)
+    started = time.perf_counter()
+    found = rules.check_files([tmp_path / "mine" / "vllm.rule"], vocabulary())
+    assert time.perf_counter() - started < 3
+    assert len(found) == 121
+    assert found[-1].message == "more than 100 problems; the rest is not looked at"
+
+
+def test_all_lines_together_may_not_run_long(tmp_path: Path) -> None:
+    started = time.perf_counter()
+    found = problems_of(tmp_path, "max_seq_len = range(90000) | length\n" * 1000)
+    assert time.perf_counter() - started < 3
+    assert found[0].code == "VS305"
+    assert found[0].hint == "make lists and texts smaller"
 
 
 def test_checking_files_finds_the_problems_of_all_of_them(tmp_path: Path) -> None:

@@ -18,12 +18,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from valuesmith.diagnostics import ConfigError, Diagnostic, Position
-from valuesmith.expressions.values import UNSET, Failure, Release, Run
+from valuesmith.expressions.values import UNSET, Budget, Failure, Release, Run
 
 if TYPE_CHECKING:
     from valuesmith.expressions.compiler import Program
 
-__all__ = ["Expression", "Release", "UnsetError", "compile_expression"]
+__all__ = ["Budget", "Expression", "Release", "UnsetError", "compile_expression"]
 
 Name = tuple[str, ...]
 
@@ -53,19 +53,22 @@ class Expression:
         """The place of the first mention of *name*."""
         return _position(self.text, self.at, self.program.names[name], len(".".join(name)))
 
-    def evaluate(self, scope: Mapping[str, Any]) -> Any:
+    def evaluate(self, scope: Mapping[str, Any], budget: Budget | None = None) -> Any:
         """The value, with names read from *scope* (nested maps for dotted names).
 
-        Raises :class:`ConfigError` at the place in the text; :class:`UnsetError` when something
-        that is unset was needed.
+        *budget* bounds the work of several evaluations together. Raises :class:`ConfigError` at the
+        place in the text; :class:`UnsetError` when something that is unset was needed.
         """
-        run = Run(scope)
+        run = Run(scope, budget)
         try:
             value = self.program.evaluate(run)
             if isinstance(value, list | dict):
                 run.weigh(value)
         except Failure as failure:
             raise _error(failure, self.text, self.at) from None
+        finally:
+            if budget is not None:
+                budget.left -= run.limit - max(0, run.work)
         return value
 
 

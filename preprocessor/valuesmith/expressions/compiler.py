@@ -21,10 +21,10 @@ from valuesmith.expressions.values import (
     COMPARISONS,
     MISFIT,
     UNKNOWN,
-    UNSET,
     Failure,
     Run,
     bounded,
+    item,
     kind,
     text,
 )
@@ -50,7 +50,7 @@ def program(source: str) -> Program:
     tree, tokens = parse(source)
     builder = Builder(tokens)
     evaluate = builder.build(tree)
-    return Program(evaluate, dict(sorted(builder.names.items(), key=lambda item: item[1])))
+    return Program(evaluate, dict(sorted(builder.names.items(), key=lambda pair: pair[1])))
 
 
 @dataclass(slots=True)
@@ -157,7 +157,7 @@ class Builder:
         def evaluate(run: Run) -> Any:
             container, key = value(run), index(run)
             try:
-                return _item(container, key)
+                return item(container, key)
             except Failure as failure:
                 raise explained(failure, (node.node, node.arg), offset, "[ ]") from None
 
@@ -192,10 +192,10 @@ class Builder:
         return lambda run: value
 
     def _list(self, node: Any) -> Evaluator:
-        items = [self.build(item) for item in node.items]
+        items = [self.build(part) for part in node.items]
 
         def evaluate(run: Run) -> list[Any]:
-            return [item(run) for item in items]
+            return [part(run) for part in items]
 
         return evaluate
 
@@ -245,7 +245,7 @@ class Builder:
         return evaluate
 
     def _concat(self, node: Any) -> Evaluator:
-        parts = [self.build(item) for item in node.nodes]
+        parts = [self.build(part) for part in node.nodes]
         sides = tuple(node.nodes)
 
         def evaluate(run: Run) -> str:
@@ -286,16 +286,3 @@ _BUILDERS: Mapping[str, Callable[[Builder, Any], Evaluator]] = {
 
 def _unset(run: Run) -> None:
     return None
-
-
-def _item(container: Any, key: Any) -> Any:
-    if isinstance(container, Mapping) and isinstance(key, str):
-        return container.get(key)
-    for index, value in enumerate((container, key)):
-        if value is None:
-            raise Failure(UNSET, "", operand=index)
-    if isinstance(container, str | list) and type(key) is int:
-        if -len(container) <= key < len(container):
-            return container[key]
-        raise Failure(MISFIT, f"there is no item {key} in a list of {len(container)}")
-    raise Failure(MISFIT, "a subscript takes a list and a whole number, or a map and a text")

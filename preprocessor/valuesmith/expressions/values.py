@@ -48,22 +48,30 @@ class Failure(Exception):
         return self
 
 
+class Budget:
+    """The work that several evaluations may do together."""
+
+    __slots__ = ("left",)
+
+    def __init__(self, left: int) -> None:
+        self.left = left
+
+
 class Run:
     """One evaluation: the names it may read and the work that it may still do."""
 
-    __slots__ = ("scope", "work")
+    __slots__ = ("limit", "scope", "work")
 
-    def __init__(self, scope: Mapping[str, Any]) -> None:
+    def __init__(self, scope: Mapping[str, Any], budget: Budget | None = None) -> None:
         self.scope = scope
-        self.work = WORK
+        self.work = self.limit = WORK if budget is None else min(WORK, budget.left)
 
     def spend(self, amount: int) -> None:
         """Pay for touching *amount* items or characters."""
         self.work -= amount
         if self.work < 0:
-            raise Failure(
-                LIMIT, f"this takes more than {WORK} steps", "make the list or the text smaller"
-            )
+            message = f"this takes more than {self.limit} steps"
+            raise Failure(LIMIT, message, "make lists and texts smaller")
 
     def weigh(self, value: Any) -> None:
         """Pay for walking everything inside *value*."""
@@ -263,3 +271,17 @@ def text(value: Any) -> str:
     if isinstance(value, int | float):
         return str(value)
     raise Failure(MISFIT, f"{kind(value)} is no text")
+
+
+def item(container: Any, key: Any) -> Any:
+    """An item of a list or text, or what a map holds at a key (nothing where it is absent)."""
+    if isinstance(container, Mapping) and isinstance(key, str):
+        return container.get(key)
+    for index, value in enumerate((container, key)):
+        if value is None:
+            raise Failure(UNSET, "", operand=index)
+    if isinstance(container, str | list) and type(key) is int:
+        if -len(container) <= key < len(container):
+            return container[key]
+        raise Failure(MISFIT, f"there is no item {key} in a list of {len(container)}")
+    raise Failure(MISFIT, "a subscript takes a list and a whole number, or a map and a text")

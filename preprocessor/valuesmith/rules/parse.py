@@ -21,7 +21,9 @@ from valuesmith.rules.statements import (
 )
 from valuesmith.rules.vocabulary import Vocabulary
 
-MAX_LINES = 5000
+MAX_LINES = 2000
+# More problems than anybody reads; a file that goes on like that is no rule file.
+MAX_PROBLEMS = 100
 KEYWORDS = ("when", "require", "extends")
 FORMS = 'a line is `[ROLE] NAME = EXPR`, `when EXPR:`, `require EXPR, "MESSAGE"` or `extends NAME`'
 _KEYWORD = re.compile(r"(when|require|extends)(?=[\s(:\"'\[]|$)(?!\s*=(?!=))")
@@ -33,11 +35,16 @@ _WORD = re.compile(r"\S+")
 def parse(source: Source, vocabulary: Vocabulary, problems: Collector) -> Parsed:
     """The statements of one rule file; what is wrong goes to *problems* and is left out."""
     parser = _Parser(source, vocabulary, problems)
+    before = len(problems.items)
     if len(source.lines) > MAX_LINES:
         at = Position(source, MAX_LINES + 1, 1)
         problems.error(FORM, f"a rule file has at most {MAX_LINES} lines", at)
         return Parsed((), None)
     for number, line in enumerate(source.lines, 1):
+        if len(problems.items) - before > MAX_PROBLEMS:
+            at = Position(source, number, 1)
+            problems.error(FORM, f"more than {MAX_PROBLEMS} problems; the rest is not looked at", at)
+            return Parsed((), None)
         parser.line(number, line)
     parser.close_when(0)
     return Parsed(tuple(parser.statements), parser.extends)

@@ -9,7 +9,7 @@ from typing import Any
 
 from valuesmith.deployment import ROLES, Deployment, Role
 from valuesmith.diagnostics import ConfigError, Diagnostic, Position
-from valuesmith.expressions import Expression, Release, UnsetError
+from valuesmith.expressions import Budget, Expression, Release, UnsetError
 from valuesmith.rules.requirements import broken
 from valuesmith.rules.sets import RuleSet
 from valuesmith.rules.statements import MISSING, Assign, Require, Statement
@@ -27,6 +27,8 @@ LIMITS = frozenset(
         "cache_transceiver_max_tokens_in_buffer",
     }
 )
+# Steps of all lines together; the built-in sets need some ten thousand.
+WORK = 1_000_000
 # A line that needs one of these is left out when it is not given.
 OPTIONAL = (("SlaConfig", "isl"), ("SlaConfig", "osl"))
 
@@ -60,6 +62,7 @@ class _Run:
 
     rules: RuleSet
     deployment: Deployment
+    budget: Budget = field(default_factory=lambda: Budget(WORK))
     sections: dict[Path, Leaf] = field(default_factory=dict)
     parameters: dict[str, dict[str, Leaf]] = field(init=False)
     common: dict[str, Any] = field(init=False)
@@ -159,9 +162,9 @@ class _Run:
             return False, None
         try:
             for condition in statement.conditions:
-                if not condition.evaluate(scope):
+                if not condition.evaluate(scope, self.budget):
                     return False, None
-            return True, statement.expression.evaluate(scope)
+            return True, statement.expression.evaluate(scope, self.budget)
         except UnsetError as error:
             if error.name in OPTIONAL:
                 self._skip(statement, parts)

@@ -15,7 +15,7 @@ from valuesmith.rules.statements import EXTENDS, FORM, SET, Assign, Require, Sta
 from valuesmith.rules.vocabulary import Vocabulary
 
 BUILT_IN = Path(__file__).resolve().parent.parent / "data" / "rules"
-MAX_BYTES = 1_000_000
+MAX_BYTES = 200_000
 
 
 @dataclass(frozen=True, slots=True)

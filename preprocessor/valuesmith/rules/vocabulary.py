@@ -21,6 +21,9 @@ FACTS = ("backend", "backend_version", "dynamo_version", "target")
 # The plan was made from these before the first rule ran; setting them now would contradict it.
 SETTLED = frozenset({"DynConfig.mode", "NodeConfig.system_name", "K8sConfig.transport"})
 
+# Unknown names of one expression; looking for what is close to a name takes time.
+MAX_REPORTED = 20
+
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
@@ -89,9 +92,11 @@ class Vocabulary:
 
     def check_reads(self, expression: Expression, problems: Collector) -> None:
         """Report every name in *expression* that does not exist."""
+        reported = 0
         for name in expression.names:
-            hint = self.unknown(name)
+            hint = self.unknown(name) if reported < MAX_REPORTED else None
             if hint is not None:
+                reported += 1
                 problems.error(NAME, f"unknown name {'.'.join(name)}", expression.name_at(name), hint)
 
     def check_section_reads(self, target: Name, expression: Expression, problems: Collector) -> None:
