@@ -24,7 +24,7 @@ Takes: the value itself. The text can be indented into a manifest or read back b
 {{- end -}}
 {{- join "\n" $lines -}}
 {{- else if and (kindIs "string" $value) (not (typeIs "json.Number" $value)) -}}
-{{- toRawJson $value -}}
+{{- include "common.text" $value -}}
 {{- else -}}
 {{- /* YAML 1.1 readers take 1e-07 for a text: a number with an exponent needs a point. */ -}}
 {{- regexReplaceAll `^(-?[0-9]+)e` (toRawJson $value) `${1}.0e` -}}
@@ -39,8 +39,16 @@ Takes: the key.
 {{- if and (regexMatch `^[A-Za-z_][A-Za-z0-9_./-]*$` .) (not (has (lower .) (list "y" "n" "yes" "no" "on" "off" "true" "false" "null"))) -}}
 {{- . -}}
 {{- else -}}
-{{- toRawJson . -}}
+{{- include "common.text" . -}}
 {{- end -}}
+{{- end -}}
+
+{{- /*
+common.text: a text as a double-quoted YAML scalar. JSON leaves three characters raw that YAML folds or refuses.
+Takes: the text.
+*/}}
+{{- define "common.text" -}}
+{{- toRawJson . | replace "\u007f" `\u007f` | replace "\u0085" `\u0085` | replace "\ufeff" `\ufeff` -}}
 {{- end -}}
 
 {{- /*

@@ -62,7 +62,7 @@ Takes: dict "root", "entry".
 {{- $_ := set $service "resources" (include "dynamo.v1alpha1.resources" (dict "accelerator" $.root.Values.accelerator.resource "resources" .) | fromYaml) -}}
 {{- end -}}
 {{- $main = omit $main "env" "livenessProbe" "readinessProbe" "resources" -}}
-{{- if and $main.envFrom (eq (toJson (keys (first $main.envFrom))) `["secretRef"]`) -}}
+{{- if and $main.envFrom (deepEqual (first $main.envFrom) (dict "secretRef" (dict "name" $.root.Values.hfTokenSecret.name))) -}}
 {{- $_ := set $service "envFromSecret" (first $main.envFrom).secretRef.name -}}
 {{- $_ := set $main "envFrom" (rest $main.envFrom) -}}
 {{- end -}}
