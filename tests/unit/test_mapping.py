@@ -385,9 +385,10 @@ def test_vllm_attention_backend_always_has_a_spelling(engine: str) -> None:
             {"moe_all2all_backend": "mori"},
             "VS413",
             (
-                "moe_all2all_backend mori (agg) is not possible with vLLM 0.31.0: --all2all-backend takes "
-                "naive, pplx, deepep_high_throughput, deepep_low_latency, allgather_reducescatter, "
-                "flashinfer_all2allv, nixl_ep, flashinfer_nvlink_two_sided, flashinfer_nvlink_one_sided, "
+                "moe_all2all_backend mori (agg) is not possible with vLLM 0.31.0: "
+                "--all2all-backend takes naive, pplx, deepep_high_throughput, deepep_low_latency, "
+                "allgather_reducescatter, flashinfer_all2allv, nixl_ep, flashinfer_nvlink_two_sided, "
+                "flashinfer_nvlink_one_sided, "
                 "mori_high_throughput, mori_low_latency, deepep_v2, moonep"
             ),
             "--all2all-backend mori is known from 0.15.0 on, before 0.23.0",
@@ -421,7 +422,8 @@ def test_vllm_attention_backend_always_has_a_spelling(engine: str) -> None:
             "VS413",
             (
                 "moe_backend WIDEEP (agg) is not possible with TensorRT-LLM 1.3.0rc29: "
-                "moe_config.backend takes CUTLASS, CUTEDSL, TRTLLM, DEEPGEMM, VANILLA, TRITON, AUTO, DENSEGEMM, MARLIN, MEGAMOE_*"
+                "moe_config.backend takes CUTLASS, CUTEDSL, TRTLLM, DEEPGEMM, VANILLA, TRITON, AUTO, "
+                "DENSEGEMM, MARLIN, MEGAMOE_*"
             ),
             "moe_config.backend WIDEEP is known before 1.3.0rc25",
         ),

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cache
@@ -115,6 +116,17 @@ def span(since: str | None, until: str | None) -> str:
     if until:
         return f"before {until}"
     return "in every release"
+
+
+def joined_span(windows: Iterable[tuple[str | None, str | None]]) -> str:
+    """:func:`span` of several windows; where one ends as the next begins, they are one."""
+    found: list[tuple[str | None, str | None]] = []
+    for since, until in windows:
+        if found and found[-1][1] is not None and found[-1][1] == since:
+            found[-1] = (found[-1][0], until)
+        else:
+            found.append((since, until))
+    return " and ".join(span(since, until) for since, until in found)
 
 
 def narrowed(spelling: Spelling, choice: Choice | None) -> str:

@@ -11,7 +11,7 @@ from valuesmith.deployment import Deployment
 from valuesmith.diagnostics import Collector, Position, did_you_mean
 from valuesmith.mapping import words
 from valuesmith.mapping.scope import Scope, router_options
-from valuesmith.mapping.spelling import choice_text, span
+from valuesmith.mapping.spelling import choice_text, joined_span, span
 from valuesmith.mapping.wiring import ABSENT, Option, Program, Step, steps
 from valuesmith.mapping.words import Parts
 from valuesmith.tree import Leaf, Origin
@@ -137,12 +137,12 @@ def _option(
     option = next((item for item in spellings if item.releases.hold(release, None)), None)
     key = f"DynConfig.router_config.{name}"
     if option is None:
-        spans = [span(item.releases.since, item.releases.until) for item in spellings]
+        windows = ((item.releases.since, item.releases.until) for item in spellings)
         problems.error(
             "VS443",
             f"{key} is not possible with Dynamo {release}",
             leaf.at,
-            f"it is known {' and '.join(dict.fromkeys(spans))}",
+            f"it is known {joined_span(windows)}",
         )
         return
     flag, value = option.flag, words.argument(leaf.value)
