@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shutil
 from pathlib import Path
 
 from valuesmith import helm_errors, tools
@@ -103,3 +105,21 @@ def build(
 def _explained(text: str, folder: Path) -> Diagnostic:
     hint = next((advice for pattern, advice in _ADVICE if pattern.search(text)), "")
     return Diagnostic("VS584", f"{folder.name} does not build: {text}", None, hint)
+
+
+def dry_run(manifests: str) -> list[str]:
+    """What the cluster of the current kubeconfig says against *manifests*, which stay unapplied.
+
+    Raises :class:`ToolError` when there is no kubectl or no cluster that answers.
+    """
+    path = (
+        os.environ.get("KUBECTL") or shutil.which("kubectl") or tools.checkout() / ".tools/bin/kubectl"
+    )
+    env = {"KUBECONFIG": os.environ["KUBECONFIG"]} if "KUBECONFIG" in os.environ else None
+    outcome = tools.run([str(path), "apply", "--dry-run=server", "-f", "-"], manifests, env)
+    if outcome.code == 0:
+        return []
+    lines = [line for line in outcome.err.splitlines() if line.strip() and "Warning:" not in line]
+    if not lines or _NOT_THE_INPUT.search(outcome.err) or "localhost:8080" in outcome.err:
+        raise tools.failed("kubectl", outcome, outcome.err.strip())
+    return [re.sub(r"^(error: |Error from server \(\w+\): )+", "", line) for line in lines]

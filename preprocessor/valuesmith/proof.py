@@ -12,7 +12,8 @@ from valuesmith import topology, validate
 from valuesmith.artifacts import MANIFEST, Rendering
 from valuesmith.diagnostics import Collector, Diagnostic
 from valuesmith.report import Checked
-from valuesmith.validate import manifests, pods, processes
+from valuesmith.validate import manifest as manifests
+from valuesmith.validate import pods, processes
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from valuesmith.validate.manifests import read, wrap
+from valuesmith.validate.manifest import read, wrap
 from valuesmith.validate.pods import gpu_total, pods
 
 GPU = {"resources": {"limits": {"nvidia.com/gpu": 4}}}

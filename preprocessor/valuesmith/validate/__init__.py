@@ -2,3 +2,38 @@
 """Every check on values and manifests; nothing here changes anything."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from valuesmith.diagnostics import Diagnostic
+from valuesmith.validate.files import paths
+from valuesmith.validate.manifest import Manifest
+from valuesmith.validate.prerequisites import prerequisites
+from valuesmith.validate.run import checked as manifests_checked
+
+__all__ = ["Manifest", "manifests", "manifests_checked", "paths", "prerequisites"]
+
+
+def manifests(
+    text_or_objects: str | Iterable[Any],
+    *,
+    kubernetes_version: str | None = None,
+    crd_dir: Path | None = None,
+    source_name: str = "manifests",
+) -> list[Diagnostic]:
+    """Every problem of a manifest stream, or of objects from code (without places then).
+
+    Raises :class:`ConfigError` for text that is no YAML, a Kubernetes release that is not known or
+    CRDs that are not there, and :class:`ToolError` when the package with the Kubernetes schemas is
+    not installed.
+    """
+    from valuesmith.validate.manifest import read, wrap
+
+    found: Sequence[Manifest]
+    if isinstance(text_or_objects, str):
+        found = read(text_or_objects, source_name)
+    else:
+        found = wrap(text_or_objects)
+    return manifests_checked(found, kubernetes_version=kubernetes_version, crd_dir=crd_dir)
