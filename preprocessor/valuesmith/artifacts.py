@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -44,6 +45,11 @@ def header(inputs: Iterable[str]) -> str:
 def values_text(resolved: Resolved, inputs: Iterable[str]) -> str:
     """The flat values file."""
     return writer.yaml_text(resolved.values, [header(inputs)])
+
+
+def values_json(resolved: Resolved) -> str:
+    """The values as JSON."""
+    return json.dumps(resolved.values, indent=2, ensure_ascii=False) + "\n"
 
 
 def chart_path(name: str) -> Path:
@@ -90,7 +96,8 @@ def _charted(resolved: Resolved, chart: str, values: Tree, kube_version: str | N
         kube_version=kube_version,
         tree=values,
     )
-    manifest, benchmark = [], []
+    manifest: list[str] = []
+    benchmark: list[str] = []
     for source, document in _documents(text):
         (benchmark if "/benchmark" in source else manifest).append(document)
     return "---\n".join(manifest), "---\n".join(benchmark)

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from valuesmith import aggregate, inputs, mapping, rules, topology
 from valuesmith.aggregate import Options
@@ -15,6 +15,8 @@ from valuesmith.diagnostics import Collector, ConfigError, Diagnostic
 from valuesmith.load import Document
 from valuesmith.targets import table as target_table
 from valuesmith.tree import Leaf, Tree, dotted
+
+Made = TypeVar("Made")
 
 UNKNOWN_KEY = "VS104"
 LOOKS_EMPTY = ("VS212", "VS214")
@@ -91,7 +93,7 @@ def resolve(request: Request) -> Resolved:
     target = target_table()[deployment.target]
     deployment = _collecting(problems, lambda: mapping.apply(deployment, table))
     values = _collecting(problems, lambda: target.values(deployment))
-    found = (*problems.items, *deployment.diagnostics)
+    found = (*problems.items, *deployment.diagnostics, *target.remarks(deployment))
     return Resolved(deployment, values, tuple(dict.fromkeys(found)))
 
 
@@ -137,7 +139,7 @@ def _ruled(
     return _collecting(problems, lambda: rules.apply(rule_set, deployment))
 
 
-def _collecting(problems: Collector, stage: Any) -> Any:
+def _collecting(problems: Collector, stage: Callable[[], Made]) -> Made:
     """What *stage* returns; when it fails, everything found so far fails with it."""
     try:
         return stage()
@@ -160,7 +162,7 @@ def steps(leaf: Leaf, depth: int = 0) -> Iterator[Step]:
 def plain_config(resolved: Resolved) -> Mapping[str, Any]:
     """The complete unified input with rules applied, for tests and tools."""
     tree = resolved.deployment.config
-    ruled = {
+    ruled: dict[tuple[str | int, ...], Leaf] = {
         ("Workers", role.name, name): leaf
         for role in resolved.deployment.roles
         for name, leaf in role.parameters.items()

@@ -43,7 +43,7 @@ def check(rendering: Rendering, wishes: Wishes) -> Checked:
         *_totals(rendering, objects),
     ]
     flags = processes.of_deployment(rendering.resolved.deployment)
-    found += processes.check(flags, rendering.resolved.deployment, wishes.allow_unknown_flags)
+    found += processes.check(flags, wishes.allow_unknown_flags)
     for name, file in rendering.files.items():
         if name.endswith("bench.yaml"):
             found += validate.manifests(
@@ -62,7 +62,7 @@ def check(rendering: Rendering, wishes: Wishes) -> Checked:
     return Checked(
         diagnostics=tuple(dict.fromkeys(found)),
         objects=len(objects),
-        flags=sum(len(p.flags) for p in flags),
+        flags=sum(item.flags for item in flags),
         kinds=tuple(customs),
         prerequisites=tuple(validate.prerequisites(objects)),
         done=True,

@@ -34,7 +34,7 @@ def decide(tree: Tree, problems: Collector) -> dict[Path, Leaf]:
     except ConfigError as error:
         problems.items += error.diagnostics
         return {}
-    leaves = {VERSION: dynamo, ("backend_version",): engine}
+    leaves: dict[Path, Leaf] = {VERSION: dynamo, ("backend_version",): engine}
     leaves[IMAGE] = _runtime_image(backend, dynamo, image, reference, problems)
     return leaves
 

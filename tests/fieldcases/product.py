@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+
 from valuesmith import cli, load, pipeline
 from valuesmith.aggregate import Options
 

@@ -15,9 +15,10 @@ import yaml
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from paths import SHARED
+
 from fieldcases import product
 from fieldcases.assertions import Unmet, hold
-from paths import SHARED
 from valuesmith.artifacts import RECIPES
 
 LISTED = Path(__file__).with_name("listed.yaml")

@@ -11,8 +11,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from fieldcases.product import Outcome
 from paths import KUBECTL
+
+from fieldcases.product import Outcome
 
 STAND_IN = """#!{python}
 import json, os, sys, time

@@ -21,7 +21,7 @@ from valuesmith.targets.shapes import (
     put,
     user_env,
 )
-from valuesmith.tree import Leaf, Tree, derived, flatten
+from valuesmith.tree import Leaf, Path, Tree, derived, flatten
 
 COMPONENTS = {"agg": "worker", "prefill": "prefill", "decode": "decode", "encode": "encode"}
 FULL_VERSION = re.compile(r"v?\d+\.\d+\.\d+([-+].+)?")
@@ -180,7 +180,7 @@ def _worker(deployment: Deployment, role: Role, env: dict[str, Leaf], extra_env:
 
 def _merged_env(process: Process, env: dict[str, Leaf]) -> dict[str, Leaf]:
     under = Tree({(name,): leaf for name, leaf in process.env.items()})
-    over = {(name,): leaf for name, leaf in env.items()}
+    over: dict[Path, Leaf] = {(name,): leaf for name, leaf in env.items()}
     return {str(path[0]): leaf for path, leaf in under.updated(over).items()}
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from valuesmith import topology
 from valuesmith.aggregate import reference
 from valuesmith.deployment import Deployment, Role
-from valuesmith.diagnostics import Collector, Position
+from valuesmith.diagnostics import Collector, Diagnostic, Position
 from valuesmith.targets import fpm_words
 from valuesmith.targets.shapes import Nested, fixed, hardware_leaf, image, put
 from valuesmith.tree import Leaf, Tree, derived, flatten
@@ -81,6 +81,11 @@ def values(deployment: Deployment) -> Tree:
     rest = _without_resources(extra)
     put(shaped, "extraPodSpec", rest)
     return Tree(flatten(shaped))
+
+
+def remarks(deployment: Deployment) -> list[Diagnostic]:
+    """Which result schema the engine of an older release writes."""
+    return fpm_words.remarks(deployment, deployment.roles[0])
 
 
 def _check_deployment(deployment: Deployment, role: Role, problems: Collector) -> None:

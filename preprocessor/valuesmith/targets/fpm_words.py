@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from valuesmith.deployment import Deployment, Role
-from valuesmith.diagnostics import Collector, Position
+from valuesmith.diagnostics import Collector, Diagnostic, Position
 from valuesmith.targets.shapes import env_text
 from valuesmith.tree import Leaf
 
@@ -94,7 +94,7 @@ def _check_phase(
     deployment: Deployment, leaf: Leaf | None, found: list[Word], role: Role, problems: Collector
 ) -> None:
     version = deployment.dynamo_version
-    major, minor = (int(part) for part in version.split(".")[:2])
+    major, minor = _release(version)
     at = leaf.at if leaf is not None else role.replicas.at
     if (major, minor) < (1, 1):
         version_leaf = deployment.config.leaf("generator_dynamo_version")
@@ -114,13 +114,6 @@ def _check_phase(
             phase.at if phase is not None else at,
             f"give one of {', '.join(PHASES)}",
         )
-    if (major, minor) < (1, 4):
-        problems.warning(
-            "VS560",
-            f"the engine of Dynamo {version} writes results of schema 1; the contract speaks of schema 2",
-            at,
-            "schema 2 came with Dynamo 1.4.0",
-        )
     data = role.value("data_parallel_size", 1)
     moe = deployment.config.value("ModelConfig.is_moe")
     if (major, minor) >= (1, 5) and isinstance(data, int) and data > 1 and not moe:
@@ -130,6 +123,28 @@ def _check_phase(
             role.parameters["data_parallel_size"].at or at,
             "set ModelConfig.is_moe for a MoE model, or measure one rank",
         )
+
+
+def remarks(deployment: Deployment, role: Role) -> list[Diagnostic]:
+    """A warning where the engine writes another result schema than the contract says."""
+    version = deployment.dynamo_version
+    if _release(version) >= (1, 4):
+        return []
+    leaf = role.given.get("extra_cli_args")
+    return [
+        Diagnostic(
+            "VS560",
+            f"the engine of Dynamo {version} writes results of schema 1; the contract speaks of schema 2",
+            leaf.at if leaf is not None else role.replicas.at,
+            "schema 2 came with Dynamo 1.4.0",
+            "warning",
+        )
+    ]
+
+
+def _release(version: str) -> tuple[int, int]:
+    major, minor = (int(part) for part in version.split(".")[:2])
+    return major, minor
 
 
 def _check_env(deployment: Deployment, problems: Collector) -> None:

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The workload of target fpm: its kind by topology, what it holds, and what it must not hold."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from fpmkit import TWO_NODES, cell, resolved
+from paths import HELMS, ROOT
+
+from valuesmith import cli, writer
+
+EXAMPLES = sorted((ROOT / "examples" / "fpm").glob("*.yaml"))
+
+
+@pytest.fixture(params=sorted(HELMS))
+def workload(request, tmp_path):
+    """The one object that charts/fpm makes of an input, by each Helm."""
+
+    def render(source):
+        found = resolved(source)
+        done = subprocess.run(
+            [
+                HELMS[request.param],
+                "template",
+                found.name,
+                ROOT / "charts" / "fpm",
+                "-n",
+                found.namespace,
+                "-f",
+                "-",
+            ],
+            input=writer.yaml_text(found.values),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        (item,) = [item for item in yaml.safe_load_all(done.stdout) if item]
+        return item
+
+    return render
+
+
+def pod_of(item):
+    spec = item["spec"]
+    if item["kind"] == "LeaderWorkerSet":
+        return spec["leaderWorkerTemplate"]["workerTemplate"]["spec"]
+    if item["kind"] == "PodCliqueSet":
+        return spec["template"]["cliques"][0]["spec"]["podSpec"]
+    return spec
+
+
+def container_of(item):
+    (container,) = pod_of(item)["containers"]
+    return container
+
+
+def test_one_node_is_a_pod(workload):
+    item = workload(cell())
+    assert (item["apiVersion"], item["kind"]) == ("v1", "Pod")
+    assert item["metadata"]["namespace"] == "fpm"
+    resources = container_of(item)["resources"]
+    assert (
+        resources["limits"]
+        == resources["requests"]
+        == {"cpu": "112", "memory": "512Gi", "nvidia.com/gpu": "8"}
+    )
+
+
+def test_several_nodes_are_a_leader_worker_set(workload):
+    item = workload(cell(TWO_NODES))
+    group = item["spec"]["leaderWorkerTemplate"]
+    assert item["kind"] == "LeaderWorkerSet"
+    assert (item["spec"]["replicas"], group["size"], group["restartPolicy"]) == (1, 2, "None")
+    assert item["spec"]["startupPolicy"] == "LeaderCreated"
+    assert item["spec"]["networkConfig"] == {"subdomainPolicy": "Shared"}
+    assert container_of(item)["resources"]["limits"]["nvidia.com/gpu"] == "8"
+
+
+def test_grove_makes_a_pod_clique_set_without_scheduler_or_queue(workload):
+    item = workload(cell(TWO_NODES, {"K8sConfig": {"fpm_orchestrator": "grove"}}))
+    (clique,) = item["spec"]["template"]["cliques"]
+    assert (item["apiVersion"], item["kind"]) == ("grove.io/v1alpha1", "PodCliqueSet")
+    assert (clique["spec"]["replicas"], clique["spec"]["minAvailable"]) == (2, 2)
+    assert "schedulerName" not in pod_of(item)
+    assert not [name for name in clique["labels"] if "queue" in name]
+
+
+def test_scheduler_and_queue_are_set_when_they_are_given(workload):
+    item = workload(
+        cell(
+            TWO_NODES,
+            {
+                "K8sConfig": {
+                    "fpm_orchestrator": "grove",
+                    "worker_extra_pod_spec": {"schedulerName": "kai-scheduler"},
+                    "fpm_resource_labels": {"kai.scheduler/queue": "team"},
+                }
+            },
+        )
+    )
+    (clique,) = item["spec"]["template"]["cliques"]
+    assert pod_of(item)["schedulerName"] == "kai-scheduler"
+    assert clique["labels"]["kai.scheduler/queue"] == "team"
+    assert item["metadata"]["labels"]["kai.scheduler/queue"] == "team"
+
+
+@pytest.mark.parametrize("change", [{}, TWO_NODES], ids=["pod", "group"])
+def test_the_workload_knows_nothing_of_the_engine(workload, change):
+    item = workload(cell(change, {"K8sConfig": {"extra_env": [{"name": "MINE", "value": "x"}]}}))
+    container = container_of(item)
+    assert "env" not in container
+    assert "envFrom" not in container
+    assert "args" not in container
+    text = json.dumps(item)
+    for word in ("dynamo.vllm", "benchmark-mode", "FPM_", "MINE", "dense-8b"):
+        assert word not in text
+
+
+def test_results_and_shared_memory_are_there_by_default(workload):
+    item = workload(cell({"K8sConfig": {"fpm_shared_memory_size": "32Gi"}}))
+    volumes = {volume["name"]: volume["emptyDir"] for volume in pod_of(item)["volumes"]}
+    mounts = {mount["mountPath"]: mount["name"] for mount in container_of(item)["volumeMounts"]}
+    assert volumes == {"results": {}, "dshm": {"medium": "Memory", "sizeLimit": "32Gi"}}
+    assert mounts == {"/results": "results", "/dev/shm": "dshm"}
+
+
+@pytest.mark.parametrize(
+    ("name", "path"), [("results", "/results"), ("dshm", "/dev/shm"), ("own", "/results")]
+)
+def test_a_matching_pair_of_the_user_takes_the_place_of_ours(workload, name, path):
+    extra = {
+        "volumes": [{"name": name, "hostPath": {"path": "/data"}}],
+        "mainContainer": {"volumeMounts": [{"name": name, "mountPath": path}]},
+    }
+    item = workload(cell({"K8sConfig": {"worker_extra_pod_spec": extra}}))
+    at_path = [m for m in container_of(item)["volumeMounts"] if m["mountPath"] == path]
+    named = [v for v in pod_of(item)["volumes"] if v["name"] == name]
+    assert at_path == [{"name": name, "mountPath": path}]
+    assert named == [{"name": name, "hostPath": {"path": "/data"}}]
+    assert len(pod_of(item)["volumes"]) == 2
+
+
+@pytest.mark.parametrize(
+    "extra",
+    [
+        {"volumes": [{"name": "results", "emptyDir": {}}]},
+        {"volumes": [{"name": "dshm", "emptyDir": {}}]},
+        {"mainContainer": {"volumeMounts": [{"name": "results", "mountPath": "/results"}]}},
+        {"mainContainer": {"volumeMounts": [{"name": "gone", "mountPath": "/dev/shm"}]}},
+        {
+            "volumes": [{"name": "results", "emptyDir": {}}],
+            "mainContainer": {"volumeMounts": [{"name": "results", "mountPath": "/elsewhere"}]},
+        },
+    ],
+)
+def test_half_a_pair_is_refused(extra, tmp_path, capsys):
+    source = tmp_path / "cell.json"
+    source.write_text(json.dumps(cell({"K8sConfig": {"worker_extra_pod_spec": extra}})))
+    assert cli.run(["resolve", str(source)]) == 1
+    assert "VS553" in capsys.readouterr().err
+
+
+def test_other_amounts_can_be_given_but_gpus_cannot(workload, tmp_path, capsys):
+    amounts = {
+        "requests": {"memory": "900Gi"},
+        "limits": {"memory": "900Gi", "ephemeral-storage": "2Ti"},
+    }
+    given = {"K8sConfig": {"worker_extra_pod_spec": {"mainContainer": {"resources": amounts}}}}
+    resources = container_of(workload(cell(given)))["resources"]
+    assert resources["limits"] == {
+        "cpu": "112",
+        "memory": "900Gi",
+        "ephemeral-storage": "2Ti",
+        "nvidia.com/gpu": "8",
+    }
+    amounts["limits"]["nvidia.com/gpu"] = 4
+    source = tmp_path / "cell.json"
+    source.write_text(json.dumps(cell(given)))
+    assert cli.run(["resolve", str(source)]) == 1
+    assert "asks for 4 nvidia.com/gpu, but the plan computed 8 for each node" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("source", EXAMPLES, ids=lambda path: path.stem)
+def test_exactly_three_files_are_written_and_every_script_is_sound(source, tmp_path, monkeypatch):
+    folder = tmp_path / "out"
+    assert cli.run(["render", str(source), "-o", str(folder)]) == 0
+    assert sorted(p.name for p in folder.iterdir()) == ["fpm_env.sh", "k8s_deploy.yaml", "run.sh"]
+    for script in (folder / "fpm_env.sh", folder / "run.sh"):
+        assert script.stat().st_mode & 0o111
+        assert subprocess.run(["bash", "-n", script], check=False).returncode == 0
+        checked = subprocess.run(
+            [shutil.which("shellcheck", path=f"{Path(sys.executable).parent}:{os.defpath}"), script], capture_output=True, text=True, check=False
+        )
+        assert checked.returncode == 0, checked.stdout
