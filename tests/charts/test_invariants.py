@@ -48,7 +48,21 @@ def pods(objects: list[dict[str, Any]]) -> list[Mapping[str, str]]:
             found.append(node["extraPodMetadata"]["labels"])
         if "podSpec" in node:
             found.append(node.get("labels", {}))
-    return found
+    return found + leaders(objects)
+
+
+def leaders(objects: list[dict[str, Any]]) -> list[Mapping[str, str]]:
+    """The labels of leader pods with those that LeaderWorkerSet adds to them."""
+    return [
+        item["spec"]["leaderWorkerTemplate"]["leaderTemplate"]["metadata"]["labels"]
+        | {
+            "leaderworkerset.sigs.k8s.io/name": item["metadata"]["name"],
+            "leaderworkerset.sigs.k8s.io/worker-index": "0",
+        }
+        for item in objects
+        if item["kind"] == "LeaderWorkerSet"
+        and "leaderTemplate" in item["spec"]["leaderWorkerTemplate"]
+    ]
 
 
 def selectors(objects: list[dict[str, Any]]) -> Iterator[tuple[str, Mapping[str, str]]]:

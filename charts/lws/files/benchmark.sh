@@ -1,0 +1,1 @@
+../../dynamo/files/benchmark.sh
