@@ -64,11 +64,8 @@ class Spelling:
         return facts.within(release, self.since, self.until)
 
     def choice_for(self, value: Any) -> Choice | None:
-        """The choice that speaks of *value*: one that spells it out before one that matches it."""
+        """The first choice that matches *value*, whatever the release."""
         word = choice_text(value)
-        for choice in self.choices:
-            if word in choice.values:
-                return choice
         for choice in self.choices:
             if any(fnmatchcase(word, pattern) for pattern in choice.values):
                 return choice

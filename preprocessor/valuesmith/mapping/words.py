@@ -75,8 +75,8 @@ class Parts:
     spoken: set[str] = field(default_factory=set)
 
     def decided(self, flag: str) -> bool:
-        other = opposite(flag)
-        return flag in self.args or other in self.args or flag in self.spoken or other in self.spoken
+        """Whether somebody said anything of *flag*, also its opposite."""
+        return flag in self.spoken or flag in self.args or opposite(flag) in self.args
 
     def merge(self, flag: str, leaf: Leaf, over: bool = True) -> None:
         """Set *flag*; maps are joined, *leaf* over what stands there or under it."""
