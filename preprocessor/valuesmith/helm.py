@@ -18,7 +18,7 @@ MINIMUM = (3, 17, 0)
 
 def find() -> Tool:
     """Helm from ``HELM``, the checkout's ``.tools/bin`` or PATH; :class:`ToolError` when none fits."""
-    return tools.find(_HELM)
+    return tools.find(KIND)
 
 
 def _probe(path: Path) -> Tool | None:
@@ -28,7 +28,7 @@ def _probe(path: Path) -> Tool | None:
     return Tool("helm", path, version, "helm v" + ".".join(map(str, version)))
 
 
-_HELM = tools.Kind("Helm", "HELM", ("helm",), MINIMUM, "Helm 3.17 or newer", _probe)
+KIND = tools.Kind("Helm", "HELM", ("helm",), MINIMUM, "Helm 3.17 or newer", _probe)
 
 
 def template(  # noqa: PLR0913 (what helm template itself takes)

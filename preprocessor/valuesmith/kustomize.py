@@ -32,7 +32,7 @@ _ADVICE = (
 
 def find() -> Tool:
     """Kubectl from ``KUBECTL``, ``.tools/bin`` or PATH, or a ``kustomize``, that is new enough."""
-    return tools.find(_KUSTOMIZE)
+    return tools.find(KIND)
 
 
 def _probe(path: Path) -> Tool | None:
@@ -54,7 +54,7 @@ def _probe(path: Path) -> Tool | None:
     return Tool(name, path, version, shown.format(".".join(map(str, version))))
 
 
-_KUSTOMIZE = tools.Kind(
+KIND = tools.Kind(
     "Kustomize",
     "KUBECTL",
     ("kubectl", "kustomize"),

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from paths import HELMS
 
@@ -143,7 +143,7 @@ def through_helm(helm: Path, chart: Path, text: str) -> Any:
     return json.loads(base64.b64decode(encoded))
 
 
-@settings(max_examples=400, deadline=None, derandomize=True)
+@settings(max_examples=400)
 @given(values)
 def test_pyyaml_reads_back_what_was_written(value: Any) -> None:
     for loader in (yaml.SafeLoader, yaml.CSafeLoader):
@@ -152,7 +152,7 @@ def test_pyyaml_reads_back_what_was_written(value: Any) -> None:
 
 @pytest.mark.parametrize("helm", HELMS)
 def test_helm_reads_back_what_was_written(helm: str, echo_chart: Path) -> None:
-    @settings(max_examples=12, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=12)
     @given(batches)
     def round_trip(batch: list[Any]) -> None:
         found = through_helm(HELMS[helm], echo_chart, yaml_text({"cases": batch}))["cases"]
