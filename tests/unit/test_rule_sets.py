@@ -292,6 +292,8 @@ CASES: list[tuple[str, str, str, dict[str, Any], dict[str, Any], dict[str, Any]]
     ("trtllm", "default", "agg", {"moe_tensor_parallel_size": 4}, MOE, {"tensor_parallel_size": 4}),
     ("vllm", "default", "agg", {"moe_expert_parallel_size": 8, "data_parallel_size": 2}, MOE, {"tensor_parallel_size": 4}),
     ("sglang", "default", "agg", {"moe_expert_parallel_size": 2, "tensor_parallel_size": 8}, MOE, {"tensor_parallel_size": 8}),
+    ("vllm", "default", "agg", {"moe_expert_parallel_size": 2, "tensor_parallel_size": 8}, MOE, {"tensor_parallel_size": 8}),
+    ("trtllm", "default", "agg", {"moe_expert_parallel_size": 2, "tensor_parallel_size": 8}, MOE, {"tensor_parallel_size": 8}),
     ("sglang", "default", "agg", {}, MOE, {"tensor_parallel_size": UNSET, "gpus_per_worker": 1}),
     ("sglang", "default", "agg", {"enable_attention_dp": False, "data_parallel_size": 2}, MOE, {"enable_attention_dp": False, "gpus_per_worker": 2}),
     # without the length of a request
@@ -433,7 +435,7 @@ REFUSED: list[tuple[str, dict[str, Any], dict[str, Any], str, str]] = [
     ),
     (
         "trtllm",
-        {"tensor_parallel_size": 4, "data_parallel_size": 2},
+        {"tensor_parallel_size": 3, "data_parallel_size": 2},
         {},
         "",
         "deploy.yaml:4:25: VS318 agg: TensorRT-LLM has data parallelism only as attention DP of a MoE model: raise the number of workers instead of data_parallel_size (enable_attention_dp unset, data_parallel_size 2)",
