@@ -27,6 +27,7 @@ BUILT_IN = (
     "policy",
     "networking.k8s.io",
     "rbac.authorization.k8s.io",
+    "resource.k8s.io",
 )
 # What Kubernetes takes two list items to be the same by (server-side apply refuses a second one).
 MERGE_KEYS = {

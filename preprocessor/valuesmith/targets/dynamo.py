@@ -24,6 +24,7 @@ from valuesmith.targets.shapes import (
 from valuesmith.tree import Leaf, Path, Tree, derived, flatten
 
 COMPONENTS = {"agg": "worker", "prefill": "prefill", "decode": "decode", "encode": "encode"}
+ENGINE_CONFIG_FLAG = "extra-engine-args"
 FULL_VERSION = re.compile(r"v?\d+\.\d+\.\d+([-+].+)?")
 
 
@@ -167,8 +168,10 @@ def _worker(deployment: Deployment, role: Role, env: dict[str, Leaf], extra_env:
         **engine_args(role.process),
     }
     if role.process.engine_config:
+        path = _engine_config_file(deployment, role)
         shaped["engineConfig"] = nested_engine_config(role.process)
-        shaped["engineConfigFile"] = _engine_config_file(deployment, role.process)
+        shaped["engineConfigFile"] = path
+        shaped["engineArgs"] = {**shaped["engineArgs"], ENGINE_CONFIG_FLAG: path}
     merged_env = _merged_env(role.process, env)
     if merged_env:
         shaped["env"] = merged_env
@@ -202,11 +205,15 @@ def _planned(role: Role, value: int, what: str) -> Leaf:
     return derived(value, text, *reads)
 
 
-def _engine_config_file(deployment: Deployment, process: Process) -> Leaf:
-    path = process.args.get("extra-engine-args")
-    if path is not None:
-        return path
-    return fixed("", f"no engine config file for {deployment.backend}")
+def _engine_config_file(deployment: Deployment, role: Role) -> Leaf:
+    """Where the engine reads its config. Inline it is written at start-up, to a folder that every image has."""
+    given = deployment.config.leaf("K8sConfig", f"{role.name}_engine_args")
+    usual = f"/workspace/engine_configs/{role.name}_config.yaml"
+    if given is not None and given.value and given.value != usual:
+        return given
+    if _engine_mode(deployment).value == "inline":
+        return fixed(f"/tmp/{role.name}_config.yaml", "written by the pod itself at start-up")
+    return fixed(usual, "mounted from the release's ConfigMap")
 
 
 def _placement(deployment: Deployment, role: Role) -> Nested:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from valuesmith import topology
 from valuesmith.arguments import arguments
 from valuesmith.deployment import Deployment
 from valuesmith.diagnostics import Collector, Diagnostic
@@ -49,7 +50,7 @@ def values(deployment: Deployment) -> Tree:
     chosen = settings(deployment, problems)
     servers = [server(deployment, role, chosen, problems) for role in deployment.roles]
     shaped: Nested = {
-        "fullnameOverride": deployment.config[("K8sConfig", "name")],
+        "fullnameOverride": _fullname(deployment, chosen, problems),
         "multinode": derived(chosen.multinode, "whether a worker spans nodes"),
         "accelerator": {
             "type": chosen.accelerator,
@@ -98,6 +99,14 @@ def notes(deployment: Deployment) -> tuple[Diagnostic, ...]:
             wanted.at,
             "unless the router does it itself, remove LlmdConfig.routing_proxy_enabled",
         )
+    router = config.leaf("DynConfig.enable_router")
+    if router is not None and router.is_user and router.value:
+        problems.warning(
+            "VS518",
+            "DynConfig.enable_router is about Dynamo's router; llm-d's is a chart of its own",
+            router.at,
+            "install llm-d's router with router.values.yaml",
+        )
     return tuple(problems.items)
 
 
@@ -109,7 +118,7 @@ def service_url(deployment: Deployment) -> str | None:
     host = (
         f"{config.value('K8sConfig.name')}.{config.value('K8sConfig.k8s_namespace')}.svc.cluster.local"
     )
-    return f"http://{host}:{facts_table()['ports']['service']}"
+    return f"http://{host}:{config.value('ServiceConfig.port') or facts_table()['ports']['service']}"
 
 
 def match_labels(deployment: Deployment, chosen: Settings) -> dict[str, str]:
@@ -119,6 +128,14 @@ def match_labels(deployment: Deployment, chosen: Settings) -> dict[str, str]:
         "llm-d.ai/model": chosen.label,
         "app.kubernetes.io/part-of": chosen.name,
     }
+
+
+def _fullname(deployment: Deployment, chosen: Settings, problems: Collector) -> Leaf:
+    """The release name, short enough for the names that are made of it."""
+    name = deployment.config[("K8sConfig", "name")]
+    limit = 37 if chosen.multinode else 55
+    topology.check_name(name, "K8sConfig.name", limit, problems)
+    return name
 
 
 def _artifacts(deployment: Deployment, chosen: Settings) -> Nested:
@@ -164,7 +181,7 @@ def _routing(servers: list[Server], chosen: Settings) -> Nested:
                 "for the proxy",
             ),
         }
-    return {"servicePort": fixed(ports["service"], "llm-d's port"), "proxy": proxy}
+    return {"servicePort": fixed(chosen.port, "the port of the pods"), "proxy": proxy}
 
 
 def _absent() -> Nested:

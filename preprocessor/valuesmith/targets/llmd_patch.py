@@ -8,7 +8,7 @@ from dataclasses import replace
 from valuesmith.deployment import Deployment
 from valuesmith.diagnostics import Collector
 from valuesmith.targets.llmd_base import Base
-from valuesmith.targets.llmd_facts import at_least, facts_table
+from valuesmith.targets.llmd_facts import at_least, facts_table, given
 from valuesmith.targets.llmd_pod import Plain, pod, proxy_container
 from valuesmith.targets.llmd_settings import Settings
 from valuesmith.targets.llmd_wiring import Server
@@ -24,7 +24,7 @@ def pod_patch(
     item = _with_guide_flags(deployment, item, ground)
     spec = pod(deployment, item, chosen, CONTAINER, problems)
     main = spec["containers"][0]
-    main["env"] = [_whole(entry) for entry in [*_model_env(chosen), *main["env"]]]
+    main["env"] = [_whole(entry) for entry in [*_model_env(deployment, chosen), *main["env"]]]
     main["ports"] = [*main["ports"], *_ports_to_drop(item, ground)]
     main["volumeMounts"].append({"name": "model-storage", "mountPath": str(chosen.mount.value)})
     spec["volumes"].append(_model_volume(chosen))
@@ -32,6 +32,8 @@ def pod_patch(
     _probes(main, item)
     if item.proxied:
         sidecar = proxy_container(item, chosen, facts_table()["zap_levels"])
+        if item.first != facts_table()["ports"]["service"]:
+            sidecar["ports"].append(_dropped(8000))
         spec["initContainers"] = [sidecar, *spec.get("initContainers", [])]
     elif ground.guide == "pd-disaggregation" and item.section == "decode":
         spec["initContainers"] = [
@@ -58,8 +60,9 @@ def _with_guide_flags(deployment: Deployment, item: Server, ground: Base) -> Ser
     return replace(item, flags={**item.flags, **kept})
 
 
-def _model_env(chosen: Settings) -> list[Plain]:
-    mount = str(chosen.mount.value)
+def _model_env(deployment: Deployment, chosen: Settings) -> list[Plain]:
+    home = given(deployment.config, "K8sConfig", "k8s_hf_home")
+    mount = str(home.value) if home is not None and home.is_user else str(chosen.mount.value)
     entries: list[Plain] = []
     if not chosen.model.claim or chosen.model.is_cache:
         entries.append({"name": "HF_HOME", "value": mount})
@@ -88,7 +91,7 @@ def _model_volume(chosen: Settings) -> Plain:
 def _ports_to_drop(item: Server, ground: Base) -> list[Plain]:
     """The base's port of the same name, when the engine listens on another one."""
     in_base = 8200 if ground.guide == "pd-disaggregation" and item.section == "decode" else 8000
-    return [] if item.port == in_base else [{"containerPort": in_base, "$patch": "delete"}]
+    return [] if item.port == in_base else [_dropped(in_base)]
 
 
 def _without_the_bases(resources: Plain, chosen: Settings) -> Plain:
@@ -111,3 +114,7 @@ def _probes(main: Plain, item: Server) -> None:
             get = probe["httpGet"]
             named = {**get, "port": "modelserver"} if get["port"] == item.port else get
             main[name] = {"exec": None, "tcpSocket": None, **probe, "httpGet": named}
+
+
+def _dropped(port: int) -> Plain:
+    return {"containerPort": port, "protocol": "TCP", "$patch": "delete"}

@@ -15,6 +15,8 @@ from valuesmith.targets.llmd_wiring import Server
 from valuesmith.targets.shapes import env_text, user_env
 
 Plain = dict[str, Any]
+# What is said for Dynamo alone: its discovery, and a cache folder that llm-d mounts elsewhere.
+NOT_LLMD = ("ETCD_ENDPOINTS", "HF_HOME")
 MERGE_KEYS = {
     "containers": "name",
     "initContainers": "name",
@@ -66,11 +68,8 @@ def environment(
     """EnvVar entries; ``extra_env`` replaces ours of the same name. Every value is a text."""
     entries: dict[str, Plain] = {}
     process = server.role.process
-    plain = (
-        {name: env_text(leaf.value) for name, leaf in process.env.items()}
-        if process is not None
-        else {}
-    )
+    made = process.env if process is not None else {}
+    plain = {name: env_text(leaf.value) for name, leaf in made.items() if name not in NOT_LLMD}
     if deployment.backend == "vllm":
         plain.setdefault("VLLM_LOGGING_LEVEL", str(settings.log_level.value).upper())
     if server.transfers and deployment.backend == "vllm":

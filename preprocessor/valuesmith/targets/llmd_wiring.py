@@ -14,6 +14,8 @@ from valuesmith.targets.llmd_facts import at_least, facts_table
 from valuesmith.targets.llmd_settings import Settings
 from valuesmith.topology import Sizes
 
+# Ports that an InferencePool may have.
+POOL_PORTS = 8
 SHELL = ("/bin/sh", "-c")
 START_RANK = 'exec "$@" --data-parallel-start-rank "$((LWS_WORKER_INDEX * {local}))"'
 FOLLOWERS = '[ "$LWS_WORKER_INDEX" = 0 ] || set -- "$@" --headless; exec "$@"'
@@ -79,7 +81,7 @@ def server(deployment: Deployment, role: Role, settings: Settings, problems: Col
         raise AssertionError(f"{role.name} has not been mapped")
     ports = facts_table()["ports"]
     proxied = settings.proxy is not None and role.name != "prefill"
-    port = ports["proxied"] if proxied else ports["service"]
+    port = ports["proxied"] if proxied else settings.port
     sizes = Sizes.of(role)
     nodes = role.plan.nodes
     local = sizes.data // nodes if sizes.counts_data(deployment.backend) else 1
@@ -90,7 +92,7 @@ def server(deployment: Deployment, role: Role, settings: Settings, problems: Col
         role=role,
         section="prefill" if role.name == "prefill" else "decode",
         port=port,
-        first=ports["service"],
+        first=settings.port,
         ranks=spread.ranks,
         proxied=proxied,
         nodes=nodes,
@@ -181,7 +183,7 @@ def ranks_of(deployment: Deployment) -> int:
     plans = [(role.plan, Sizes.of(role).data) for role in deployment.roles if role.plan is not None]
     local = {data // plan.nodes if data % plan.nodes == 0 else 0 for plan, data in plans}
     wide = any(plan.nodes > 1 for plan, _ in plans)
-    return local.pop() if wide and len(local) == 1 and min(local) > 1 else 1
+    return local.pop() if wide and len(local) == 1 and 1 < min(local) <= POOL_PORTS else 1
 
 
 def _per_rank(local: int) -> dict[str, Any]:

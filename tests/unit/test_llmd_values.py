@@ -1,0 +1,531 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Values for the modelservice chart. Every fault that the incumbent's values had is absent here."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+from llmd_inputs import AGG, DECODE, PREFILL, disagg, flags, resolved, wide
+from paths import SHARED, needs_shared
+
+from valuesmith import load
+from valuesmith.aggregate import Options
+from valuesmith.diagnostics import ConfigError
+from valuesmith.pipeline import Request, Resolved, resolve
+from valuesmith.targets import llmd
+
+GPU = "nvidia.com/gpu"
+PUBLIC = SHARED / "upstream" / "llm-d-modelservice" / "values.schema.json"
+CASES: dict[str, Any] = {
+    "vllm agg": lambda: resolved({"agg": AGG}),
+    "vllm agg, tp × pp": lambda: resolved({"agg": {**AGG, "pipeline_parallel_size": 2}}),
+    "vllm disagg": disagg,
+    "vllm wide": wide,
+    "vllm wide, before one port a rank": lambda: wide(version="0.20.1"),
+    "vllm model over two nodes": lambda: resolved({"agg": {**AGG, "tensor_parallel_size": 16}}),
+    "sglang agg": lambda: resolved({"agg": AGG}, backend="sglang", version="0.5.9"),
+    "sglang disagg": lambda: disagg(backend="sglang", version="0.5.9"),
+    "sglang over two nodes": lambda: resolved(
+        {"agg": {**AGG, "tensor_parallel_size": 16}}, backend="sglang", version="0.5.9"
+    ),
+    "every LlmdConfig key": lambda: disagg(
+        {
+            "LlmdConfig": {
+                "hf_token_secret": "token",
+                "vllm_image": "registry.example/vllm-openai:v0.20.1",
+                "model_cache_size": "300Gi",
+                "model_mount_path": "/models",
+                "routing_proxy_enabled": True,
+                "routing_proxy_image": "registry.example/proxy:v0.10.2",
+                "routing_connector": "mooncake",
+                "log_level": "warning",
+                "multinode": True,
+                "monitoring_enabled": True,
+            }
+        }
+    ),
+}
+cases = pytest.mark.parametrize("case", CASES)
+
+
+def container(found: Resolved, role: str = "decode") -> dict[str, Any]:
+    main: dict[str, Any] = found.values[role]["containers"][0]
+    return main
+
+
+def errors(call: Any) -> list[tuple[str, str]]:
+    with pytest.raises(ConfigError) as caught:
+        call()
+    return [(item.code, item.message) for item in caught.value.diagnostics if item.is_error]
+
+
+@needs_shared("upstream", "llm-d-modelservice")
+@cases
+def test_the_public_schema_takes_the_values(case: str) -> None:
+    schema = json.loads(PUBLIC.read_text("utf-8"))
+    values = CASES[case]().values
+    found = [error.message for error in jsonschema.Draft7Validator(schema).iter_errors(values)]
+    assert not found
+
+
+@cases
+def test_accelerators_are_the_plans_in_limits_and_requests(case: str) -> None:
+    found = CASES[case]()
+    for role in found.deployment.roles:
+        resources = container(found, "prefill" if role.name == "prefill" else "decode")["resources"]
+        assert resources["limits"] == resources["requests"]
+        assert resources["limits"][GPU] == str(role.plan.gpus_per_pod)
+
+
+@cases
+def test_data_is_what_the_public_chart_multiplies(case: str) -> None:
+    found = CASES[case]()
+    for role in ("decode", "prefill"):
+        sizes = found.values[role].get("parallelism")
+        if sizes is None:
+            assert found.values[role]["create"] is False
+        elif sizes["data"] > 1:
+            assert sizes["data"] == sizes["dataLocal"] * sizes["workers"]
+            limits = container(found, role)["resources"]["limits"]
+            assert int(limits[GPU]) == sizes["dataLocal"] * sizes["tensor"]
+
+
+@cases
+def test_everything_that_becomes_text_is_text(case: str) -> None:
+    found = CASES[case]()
+    for role in ("decode", "prefill"):
+        for item in found.values[role].get("containers", ()):
+            assert all(isinstance(word, str) for word in (*item.get("command", ()), *item["args"]))
+            assert all(isinstance(entry.get("value", ""), str) for entry in item["env"])
+
+
+# H1: LlmdConfig from a file, from --set and from code.
+
+
+def test_the_image_is_honoured_from_file_set_and_code(tmp_path: Any) -> None:
+    image = "registry.example/vllm-openai:v0.20.1"
+    described = {
+        "ServiceConfig": {"model_path": "example-org/dense-8b"},
+        "Workers": {"prefill": PREFILL, "decode": DECODE},
+        "SlaConfig": {"isl": 4000, "osl": 1000},
+    }
+    plain, with_image = tmp_path / "plain.yaml", tmp_path / "image.yaml"
+    plain.write_text(yaml.safe_dump(described))
+    with_image.write_text(yaml.safe_dump({**described, "LlmdConfig": {"vllm_image": image}}))
+    documents = (
+        load.read([with_image]),
+        load.read([plain], [f"LlmdConfig.vllm_image={image}"]),
+        load.read([{**described, "LlmdConfig": {"vllm_image": image}}]),
+    )
+    for document in documents:
+        found = resolve(Request(document, Options(target="llm-d-helm", backend="vllm")))
+        assert container(found)["image"] == container(found, "prefill")["image"] == image
+        assert found.deployment.backend_version == "0.20.1"
+
+
+def test_the_default_image_is_the_public_one_of_the_release() -> None:
+    assert container(resolved({"agg": AGG}))["image"] == "docker.io/vllm/vllm-openai:v0.20.1"
+    sglang = resolved({"agg": AGG}, backend="sglang", version="0.5.9")
+    assert container(sglang)["image"] == "docker.io/lmsysorg/sglang:v0.5.9"
+
+
+def test_the_incumbents_floating_default_image_counts_as_not_given() -> None:
+    found = resolved({"agg": AGG}, {"LlmdConfig": {"vllm_image": "vllm/vllm-openai:latest"}})
+    assert container(found)["image"] == "docker.io/vllm/vllm-openai:v0.20.1"
+
+
+def test_every_key_of_llmdconfig_has_its_place() -> None:
+    values = CASES["every LlmdConfig key"]().values
+    assert values["multinode"] is True
+    assert values["modelArtifacts"]["authSecretName"] == "token"
+    assert values["modelArtifacts"]["size"] == "300Gi"
+    assert values["modelArtifacts"]["mountPath"] == "/models"
+    proxy = values["routing"]["proxy"]
+    assert proxy["enabled"] is True
+    assert proxy["image"] == "registry.example/proxy:v0.10.2"
+    assert proxy["connector"] == "mooncake"
+    assert proxy["zapLogLevel"] == "error"
+    env = {entry["name"]: entry.get("value") for entry in values["decode"]["containers"][0]["env"]}
+    assert env["VLLM_LOGGING_LEVEL"] == "WARNING"
+    assert values["decode"]["monitoring"]["podmonitor"]["enabled"] is True
+
+
+# H2, H3: SGLang renders, with its own disaggregation.
+
+
+def test_sglang_starts_by_a_full_command_of_its_own() -> None:
+    found = disagg(backend="sglang", version="0.5.9")
+    for role, port in (("prefill", "8000"), ("decode", "8200")):
+        item = container(found, role)
+        assert item["modelCommand"] == "custom"
+        assert item["command"] == ["python3", "-m", "sglang.launch_server"]
+        given = flags(item["args"])
+        assert given["--disaggregation-mode"] == role
+        assert given["--disaggregation-transfer-backend"] == "nixl"
+        assert given["--host"] == "0.0.0.0"
+        assert given["--port"] == port
+        assert given["--model-path"] == given["--served-model-name"] == "example-org/dense-8b"
+    assert flags(container(found, "prefill")["args"])["--disaggregation-bootstrap-port"] == "8998"
+    bootstrap = [p["containerPort"] for p in container(found, "prefill")["ports"]]
+    assert bootstrap == [8000, 8998]
+    assert found.values["routing"]["proxy"]["connector"] == "sglang"
+
+
+# H4: vLLM's KV transfer, its side channel, its ports, shared memory.
+
+
+@pytest.mark.parametrize(
+    ("version", "prefill", "decode"),
+    [("0.20.1", "kv_both", "kv_both"), ("0.23.0", "kv_producer", "kv_consumer")],
+)
+def test_both_roles_transfer_kv_blocks_over_nixl(version: str, prefill: str, decode: str) -> None:
+    found = disagg(version=version)
+    for role, kind in (("prefill", prefill), ("decode", decode)):
+        item = container(found, role)
+        config = json.loads(flags(item["args"])["--kv-transfer-config"])
+        assert config == {"kv_connector": "NixlConnector", "kv_role": kind}
+        env = {entry["name"]: entry for entry in item["env"]}
+        host = env["VLLM_NIXL_SIDE_CHANNEL_HOST"]["valueFrom"]["fieldRef"]["fieldPath"]
+        assert host == "status.podIP"
+        assert env["VLLM_NIXL_SIDE_CHANNEL_PORT"]["value"] == "5600"
+        assert {"name": "nixl", "containerPort": 5600, "protocol": "TCP"} in item["ports"]
+        assert {"name": "dshm", "mountPath": "/dev/shm"} in item["volumeMounts"]
+        volume = next(v for v in found.values[role]["volumes"] if v["name"] == "dshm")
+        assert volume["emptyDir"] == {"medium": "Memory", "sizeLimit": "64Gi"}
+
+
+def test_aggregated_serving_transfers_nothing() -> None:
+    assert "--kv-transfer-config" not in flags(container(resolved({"agg": AGG}))["args"])
+
+
+# H5, H6: sizes over one node and over several.
+
+
+@pytest.mark.parametrize(
+    ("sizes", "gpus"),
+    [
+        ({"tensor_parallel_size": 2, "pipeline_parallel_size": 2}, "4"),
+        ({"tensor_parallel_size": 2, "data_parallel_size": 4}, "8"),
+        ({"tensor_parallel_size": 1, "data_parallel_size": 16}, "8"),
+        ({"tensor_parallel_size": 16}, "8"),
+    ],
+)
+def test_a_pod_has_what_its_processes_need(sizes: dict[str, int], gpus: str) -> None:
+    resources = container(resolved({"agg": {**AGG, **sizes}}))["resources"]
+    assert resources["limits"][GPU] == resources["requests"][GPU] == gpus
+
+
+def test_a_worker_on_two_nodes_is_a_group_of_two_pods() -> None:
+    found = wide()
+    assert found.values["multinode"] is True
+    sizes = {"tensor": 1, "data": 16, "dataLocal": 8, "workers": 2}
+    assert found.values["decode"]["parallelism"] == sizes
+    assert found.values["prefill"]["parallelism"] == sizes
+
+
+def test_ranks_of_the_second_pod_start_where_the_first_ends() -> None:
+    item = container(wide(version="0.20.1"))
+    shell, option, script, name, *server = item["command"]
+    assert (shell, option, name, server) == ("/bin/sh", "-c", "sh", ["vllm", "serve"])
+    assert script == 'exec "$@" --data-parallel-start-rank "$((LWS_WORKER_INDEX * 8))"'
+    given = flags(item["args"])
+    assert given["--data-parallel-size"] == "16"
+    assert given["--data-parallel-size-local"] == "8"
+    assert given["--data-parallel-address"] == "$(LWS_LEADER_ADDRESS)"
+    assert given["--data-parallel-hybrid-lb"] is True
+    assert item["args"][0] == "example-org/dense-8b"
+
+
+def test_wide_expert_parallelism_has_a_port_a_rank_and_a_supervisor_to_ask() -> None:
+    found = wide()
+    item = container(found)
+    given = flags(item["args"])
+    assert given["--data-parallel-multi-port-external-lb"] is True
+    ports = [port["containerPort"] for port in item["ports"]]
+    assert ports == [*range(8200, 8208), 9256, 5600]
+    probe = item["extraConfig"]["readinessProbe"]
+    assert probe["httpGet"] == {"path": "/readyz", "port": 9256}
+    (proxy,) = found.values["decode"]["initContainers"]
+    assert proxy["restartPolicy"] == "Always"
+    assert "--data-parallel-size=8" in proxy["args"]
+    assert [port["containerPort"] for port in proxy["ports"]] == list(range(8000, 8008))
+    assert found.values["routing"]["proxy"]["enabled"] is False
+
+
+def test_ranks_stay_behind_one_port_when_the_roles_have_different_numbers_of_them() -> None:
+    moe = {"ModelConfig": {"is_moe": True}}
+    wide_decode = {"tensor_parallel_size": 1, "data_parallel_size": 16, "max_batch_size": 8}
+    workers = {"prefill": PREFILL, "decode": {**wide_decode, "moe_expert_parallel_size": 16}}
+    found = resolved(workers, moe, version="0.23.0")
+    assert flags(container(found)["args"])["--data-parallel-hybrid-lb"] is True
+    assert found.values["routing"]["proxy"]["enabled"] is True
+
+
+def test_one_model_over_two_nodes_has_followers_without_a_server() -> None:
+    found = resolved({"agg": {**AGG, "tensor_parallel_size": 16}})
+    item = container(found)
+    given = flags(item["args"])
+    assert given["--nnodes"] == "2"
+    assert given["--node-rank"] == "$(LWS_WORKER_INDEX)"
+    assert given["--master-addr"] == "$(LWS_LEADER_ADDRESS)"
+    assert item["command"][2] == '[ "$LWS_WORKER_INDEX" = 0 ] || set -- "$@" --headless; exec "$@"'
+    assert found.values["decode"]["servedBy"] == "leader"
+    assert item["extraConfig"]["livenessProbe"]["exec"]["command"][0] == "python3"
+
+
+def test_sglang_spreads_by_node_ranks() -> None:
+    found = CASES["sglang over two nodes"]()
+    given = flags(container(found)["args"])
+    assert given["--nnodes"] == "2"
+    assert given["--node-rank"] == "$(LWS_WORKER_INDEX)"
+    assert given["--dist-init-addr"] == "$(LWS_LEADER_ADDRESS):20000"
+    assert found.values["decode"]["parallelism"]["workers"] == 2
+
+
+# H7: nothing that the chart writes is written again.
+
+
+def test_vllm_serve_is_left_to_the_chart() -> None:
+    found = disagg()
+    for role in ("prefill", "decode"):
+        item = container(found, role)
+        assert item["modelCommand"] == "vllmServe"
+        assert "command" not in item
+        assert not set(flags(item["args"])) & {f"--{name}" for name in llmd.WRITTEN_BY_CHART}
+        assert not any("example-org" in word for word in item["args"])
+
+
+def test_the_served_name_is_one_value() -> None:
+    name = "Example-Org/Dense_8B.FP8"
+    found = resolved({"agg": AGG}, {"ServiceConfig": {"served_model_name": name}})
+    assert found.values["modelArtifacts"]["name"] == name
+    assert found.values["modelArtifacts"]["uri"] == "hf://example-org/dense-8b"
+
+
+# H8: a proxy only where there is something to route.
+
+
+def test_aggregated_serving_has_no_proxy_unless_the_user_asked() -> None:
+    plain = resolved({"agg": AGG})
+    assert plain.values["routing"]["proxy"]["enabled"] is False
+    assert container(plain)["ports"][0]["containerPort"] == 8000
+    asked = resolved({"agg": AGG}, {"LlmdConfig": {"routing_proxy_enabled": True}})
+    assert asked.values["routing"]["proxy"]["enabled"] is True
+    assert container(asked)["ports"][0]["containerPort"] == 8200
+
+
+def test_disaggregation_without_a_proxy_is_a_choice_and_a_warning() -> None:
+    found = disagg({"LlmdConfig": {"routing_proxy_enabled": False}})
+    assert found.values["routing"]["proxy"]["enabled"] is False
+    assert container(found)["ports"][0]["containerPort"] == 8000
+    assert "VS542" in [item.code for item in llmd.notes(found.deployment)]
+
+
+# H9: probes, CPU and memory, labels.
+
+
+def test_the_server_has_probes_cpu_and_memory() -> None:
+    item = container(disagg())
+    for name in ("startupProbe", "readinessProbe", "livenessProbe"):
+        assert item["extraConfig"][name]["httpGet"]["port"] == 8200
+    assert item["resources"]["limits"]["cpu"] == "16"
+    assert item["resources"]["limits"]["memory"] == "128Gi"
+
+
+@pytest.mark.parametrize("name", ["Qwen/Qwen3-8B.", "_a/b_", "o/" + "m" * 90])
+def test_labels_are_valid_whatever_the_model_is_called(name: str) -> None:
+    found = resolved({"agg": AGG}, {"ServiceConfig": {"model_path": name}})
+    for value in found.values["modelArtifacts"]["labels"].values():
+        assert len(value) <= 63
+        assert value[0].isalnum()
+        assert value[-1].isalnum()
+    assert found.values["modelArtifacts"]["name"] == name
+
+
+# H10: no empty keys.
+
+
+@cases
+def test_nothing_is_null(case: str) -> None:
+    def nulls(node: Any) -> bool:
+        inner = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
+        return node is None or any(nulls(item) for item in inner)
+
+    values = CASES[case]().values
+    assert not nulls(values)
+    if case != "every LlmdConfig key":
+        assert "authSecretName" not in values["modelArtifacts"]
+
+
+# H11: the monitor is the role's.
+
+
+def test_monitoring_sits_under_the_role_and_names_a_port_that_is_there() -> None:
+    found = disagg({"LlmdConfig": {"monitoring_enabled": True}})
+    assert "monitoring" not in found.values
+    for role in ("prefill", "decode"):
+        monitor = found.values[role]["monitoring"]["podmonitor"]
+        assert monitor["enabled"] is True
+        assert monitor["portName"] in [port["name"] for port in container(found, role)["ports"]]
+
+
+# Where the model is.
+
+
+def test_a_model_in_a_claim_has_the_path_below_the_mount() -> None:
+    over = {
+        "K8sConfig": {"k8s_pvc_name": "model-cache", "k8s_model_path_in_pvc": "hub/dense-8b"},
+        "LlmdConfig": {"model_mount_path": "/models"},
+    }
+    artifacts = disagg(over).values["modelArtifacts"]
+    assert artifacts["uri"] == "pvc://model-cache/hub/dense-8b"
+    assert artifacts["mountPath"] == "/models"
+    sglang = disagg(over, backend="sglang", version="0.5.9")
+    assert flags(container(sglang)["args"])["--model-path"] == "/models/hub/dense-8b"
+
+
+def test_a_claim_without_a_path_is_a_cache_that_is_written_to() -> None:
+    artifacts = disagg({"K8sConfig": {"k8s_pvc_name": "cache"}}).values["modelArtifacts"]
+    assert artifacts["uri"] == "pvc+hf://cache/example-org/dense-8b"
+    assert artifacts["readOnly"] is False
+
+
+# What the user lays over it.
+
+
+def test_extra_env_is_text_and_replaces_ours() -> None:
+    entries = [
+        {"name": "N", "value": 8},
+        {"name": "B", "value": "true"},
+        {"name": "VLLM_LOGGING_LEVEL", "value": "DEBUG"},
+        {"name": "IP", "valueFrom": {"fieldRef": {"fieldPath": "status.hostIP"}}},
+    ]
+    item = container(disagg({"K8sConfig": {"extra_env": entries}}))
+    env = {entry["name"]: entry for entry in item["env"]}
+    assert len(env) == len(item["env"])
+    assert env["N"]["value"] == "8"
+    assert env["B"]["value"] == "true"
+    assert env["VLLM_LOGGING_LEVEL"]["value"] == "DEBUG"
+    assert env["IP"]["valueFrom"]["fieldRef"]["fieldPath"] == "status.hostIP"
+
+
+def test_the_extra_pod_spec_lies_over_the_pods() -> None:
+    extra = {
+        "priorityClassName": "high",
+        "runtimeClassName": "nvidia",
+        "tolerations": [{"key": "team", "operator": "Exists"}],
+        "volumes": [{"name": "data", "emptyDir": {}}],
+        "mainContainer": {
+            "resources": {"limits": {"memory": "900Gi"}},
+            "volumeMounts": [{"name": "data", "mountPath": "/data"}],
+            "lifecycle": {"preStop": {"sleep": {"seconds": 15}}},
+        },
+    }
+    values = disagg({"K8sConfig": {"worker_extra_pod_spec": extra}}).values["decode"]
+    item = values["containers"][0]
+    assert values["priorityClassName"] == "high"
+    assert values["extraConfig"] == {"runtimeClassName": "nvidia"}
+    assert {"key": "team", "operator": "Exists"} in values["tolerations"]
+    assert len(values["tolerations"]) == 2
+    assert item["resources"]["limits"]["memory"] == "900Gi"
+    assert item["resources"]["limits"][GPU] == "2"
+    assert {"name": "data", "mountPath": "/data"} in item["volumeMounts"]
+    assert item["extraConfig"]["lifecycle"] == {"preStop": {"sleep": {"seconds": 15}}}
+
+
+def test_accelerators_cannot_be_given_a_second_time() -> None:
+    extra = {"mainContainer": {"resources": {"limits": {GPU: 4}}}}
+    found = errors(lambda: disagg({"K8sConfig": {"worker_extra_pod_spec": extra}}))
+    assert (
+        "VS535",
+        f"worker_extra_pod_spec.mainContainer has 4 {GPU} in limits, but a decode pod has 2",
+    ) in found
+
+
+def test_extra_words_come_last() -> None:
+    workers = {"agg": {**AGG, "extra_cli_args": ["--some-new-flag", "7"]}}
+    assert container(resolved(workers))["args"][-2:] == ["--some-new-flag", "7"]
+
+
+# Kinds of accelerators.
+
+
+def test_an_intel_system_asks_for_its_own_resource() -> None:
+    found = resolved({"agg": AGG}, {"NodeConfig": {"system_name": "b60"}})
+    assert found.values["accelerator"]["type"] == "intel-i915"
+    assert container(found)["resources"]["limits"]["gpu.intel.com/i915"] == "2"
+    assert container(found)["image"].startswith("ghcr.io/llm-d/llm-d-xpu:v")
+
+
+def test_xpu_transfers_say_where_blocks_are_held_and_how_they_travel() -> None:
+    keys = {"accelerator_type": "xpu", "xpu_kv_buffer_device": "xpu", "xpu_rdma_enabled": True}
+    found = disagg({"NodeConfig": {"system_name": None}, "LlmdConfig": keys})
+    item = container(found)
+    config = json.loads(flags(item["args"])["--kv-transfer-config"])
+    assert config["kv_buffer_device"] == "xpu"
+    env = {entry["name"]: entry.get("value") for entry in item["env"]}
+    assert env["UCX_TLS"] == "ib,rc,ze_copy"
+    assert item["resources"]["limits"]["gpu.intel.com/xe"] == "2"
+
+
+# Bad input: a clear error each, all at once.
+
+
+@pytest.mark.parametrize(
+    ("over", "code", "said"),
+    [
+        ({"LlmdConfig": {"accelerator_type": "nvida"}}, "VS520", "unknown accelerator nvida"),
+        (
+            {"LlmdConfig": {"routing_connector": "nixlv3"}},
+            "VS530",
+            "unknown LlmdConfig.routing_connector",
+        ),
+        ({"LlmdConfig": {"routing_connector": "sglang"}}, "VS531", "not spoken by vllm"),
+        ({"LlmdConfig": {"routing_connector": "mooncake"}}, "VS532", "came with 0.10.0"),
+        ({"LlmdConfig": {"log_level": "loud"}}, "VS521", "unknown LlmdConfig.log_level loud"),
+        ({"ServiceConfig": {"served_model_name": "模型"}}, "VS522", "label"),
+        ({"LlmdConfig": {"accelerator_type": "amd"}}, "VS523", "h200_sxm offers nvidia.com/gpu"),
+        ({"LlmdConfig": {"routing_proxy_image": "Not An Image"}}, "VS524", "not an image reference"),
+        ({"ServiceConfig": {"model_path": "s3://bucket/model"}}, "VS526", "s3://"),
+        ({"ServiceConfig": {"model_path": "oci://registry/model"}}, "VS526", "oci://"),
+        ({"ServiceConfig": {"model_path": "/models/dense"}}, "VS527", "is a folder"),
+        ({"ServiceConfig": {"port": 8200}}, "VS519", "taken by the engine"),
+    ],
+)
+def test_what_llmd_cannot_do_is_an_error(over: dict[str, Any], code: str, said: str) -> None:
+    found = errors(lambda: disagg(over))
+    assert code in [item[0] for item in found]
+    assert any(said in message for _, message in found)
+
+
+def test_several_mistakes_are_told_together() -> None:
+    over = {
+        "LlmdConfig": {"accelerator_type": "nvida", "routing_connector": "nixlv3", "log_level": "x"}
+    }
+    assert {item[0] for item in errors(lambda: disagg(over))} >= {"VS520", "VS530", "VS521"}
+
+
+def test_multinode_false_contradicts_a_worker_on_two_nodes() -> None:
+    found = errors(lambda: wide({"LlmdConfig": {"multinode": False}}))
+    assert ("VS529", "LlmdConfig.multinode is false, but a prefill worker needs 2 nodes") in found
+
+
+def test_an_old_vllm_cannot_split_a_model_over_nodes() -> None:
+    workers = {"agg": {**AGG, "tensor_parallel_size": 16}}
+    assert "VS534" in [item[0] for item in errors(lambda: resolved(workers, version="0.11.0"))]
+
+
+def test_tensorrt_llm_is_refused_for_llmd() -> None:
+    found = errors(lambda: resolved({"agg": AGG}, backend="trtllm", version="1.2.0rc6"))
+    assert any("llm-d-helm does not serve backend trtllm" in message for _, message in found)
+
+
+def test_a_literal_token_reaches_nothing() -> None:
+    over = {"ServiceConfig": {"hf_token": "hf_EXAMPLEtoken000"}}
+    with pytest.raises(ConfigError) as caught:
+        disagg(over)
+    assert "hf_token" in str(caught.value)
