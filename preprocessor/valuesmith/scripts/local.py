@@ -26,7 +26,9 @@ def run_scripts(deployment: Deployment, header: str) -> dict[str, str]:
     nodes = place(deployment.roles, per_node)
     scripts = {}
     for index, placements in enumerate(nodes):
-        processes = [_worker(deployment, placement) for placement in placements]
+        started = [p for p in placements if not _started_elsewhere(deployment, p)]
+        processes = [_worker(deployment, placement) for placement in started]
+        elsewhere = [p for p in placements if p not in started]
         include_frontend = deployment.config.value("ServiceConfig.include_frontend", default=True)
         if index == 0 and include_frontend and "frontend" in deployment.services:
             processes.insert(0, _frontend(deployment))
@@ -36,8 +38,11 @@ def run_scripts(deployment: Deployment, header: str) -> dict[str, str]:
             header=header,
             node=index,
             nodes=len(nodes),
-            contents=", ".join(p["label"] for p in processes),
-            needs_head=bool(multinode),
+            contents=", ".join(p["label"] for p in processes) or "nothing to start",
+            needs_head=bool(multinode) and deployment.backend != "trtllm",
+            needs_hosts=bool(multinode) and deployment.backend == "trtllm" and bool(processes),
+            group=multinode[0].nodes if multinode else 1,
+            elsewhere=elsewhere[0].first_node if elsewhere and not processes else None,
             first_node=multinode[0].first_node if multinode else 0,
             head=quote(str(deployment.config.value("ServiceConfig.head_node_ip") or "")),
             processes=processes,
@@ -76,7 +81,7 @@ def _worker(deployment: Deployment, placement: Placement) -> dict[str, Any]:
     extra = [leaf.value for leaf in process.extra_args]
     tokens = lines([*process.command, *arguments.arguments(flags, extra)])
     if placement.nodes > 1:
-        tokens += _rank_words(deployment, placement)
+        tokens = _joined(deployment, placement, tokens, env)
     label = f"{role.name} {placement.replica}"
     if placement.nodes > 1:
         label += f" rank {placement.rank}"
@@ -134,16 +139,29 @@ def _moved(events: Any, offset: int) -> Any:
     return json.dumps(moved) if isinstance(events, str) else moved
 
 
-def _rank_words(deployment: Deployment, placement: Placement) -> list[str]:
-    """The words that join the nodes of one worker; the leader's address is read at start."""
+def _started_elsewhere(deployment: Deployment, placement: Placement) -> bool:
+    """Whether mpirun on the worker's first node starts this node's share (TensorRT-LLM)."""
+    return deployment.backend == "trtllm" and placement.rank > 0
+
+
+def _joined(
+    deployment: Deployment, placement: Placement, tokens: list[str], env: Mapping[str, str]
+) -> list[str]:
+    """*tokens* with what joins the nodes of one worker; addresses are read at start."""
     rank, nodes = placement.rank, placement.nodes
     port = MASTER_PORT + placement.replica
     if deployment.backend == "sglang":
         address = f"--dist-init-addr {HEAD}:{port}"
-        return [address, f"--nnodes {nodes}", f"--node-rank {rank}"]
+        return [*tokens, address, f"--nnodes {nodes}", f"--node-rank {rank}"]
     if deployment.backend == "vllm":
-        return _vllm_rank_words(deployment, placement, port)
-    return []
+        return [*tokens, *_vllm_rank_words(deployment, placement, port)]
+    each = len(placement.devices)
+    exported = [f"-x {name}" for name in sorted(env)]
+    launcher = [
+        f"mpirun --allow-run-as-root -n {nodes * each} -npernode {each}",
+        '--host "$WORKER_HOSTS"',
+    ]
+    return [*launcher, *exported, "trtllm-llmapi-launch", *tokens]
 
 
 def _vllm_rank_words(deployment: Deployment, placement: Placement, port: int) -> list[str]:

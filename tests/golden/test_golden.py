@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rendered folders are, byte for byte and through both Helms, those that were looked at and committed."""
+
+from __future__ import annotations
+
+import pytest
+from paths import HELMS, SHARED
+
+from golden.cases import HERE, cases, render
+from valuesmith import validate
+
+CASES = list(cases())
+
+
+@pytest.mark.parametrize("helm", sorted(HELMS))
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_case_renders_the_committed_bytes(case, helm, monkeypatch):
+    monkeypatch.setenv("HELM", str(HELMS[helm]))
+    made = render(case)
+    kept = {path.name: path.read_text() for path in case.folder.iterdir() if path.name != "input.yaml"}
+    assert sorted(made) == sorted(kept)
+    for name, text in made.items():
+        assert text == kept[name], f"{case.name}/{name}: make golden, then look at the diff"
+
+
+def test_no_folder_is_left_without_a_case():
+    folders = {path.name for path in (HERE / "rendered").iterdir()}
+    assert folders == {case.name for case in CASES}
+
+
+# Which CRD file stands for a release: 0.7 to 0.9 are held against that of 1.0, 1.5 and later against the newest.
+CRD_OF = {"1.1.1": "1.1", "1.6.1": "newest"}
+
+
+@pytest.mark.skipif(not SHARED.joinpath("crds").exists(), reason=f"no real CRDs at {SHARED}/crds")
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_case_is_accepted_by_the_real_crds_of_its_release(case, tmp_path):
+    release = CRD_OF[case.source["generator_dynamo_version"]]
+    folder = SHARED / "crds"
+    if release != "newest":
+        name = f"dynamo-by-release/{release}-nvidia.com_dynamographdeployments.yaml"
+        (tmp_path / "crd.yaml").write_bytes((folder / name).read_bytes())
+        folder = tmp_path
+    text = (case.folder / "k8s_deploy.yaml").read_text()
+    found = validate.manifests(text, crd_dir=folder, source_name=f"{case.name}/k8s_deploy.yaml")
+    assert [str(item) for item in found if item.severity != "note"] == []
