@@ -75,7 +75,9 @@ class _Schemas:
         base = self._definition(extends) if extends else {}
         inherited = base.get("properties", {})
         # A key without words of its own only gives another default.
-        own = {key.path[-1]: self.of(key) for key in keys if key.options or key.path[-1] not in inherited}
+        own = {
+            key.path[-1]: self.of(key) for key in keys if key.options or key.path[-1] not in inherited
+        }
         properties = inherited | own
         required = [*base.get("required", []), *(k.path[-1] for k in keys if k.options.get("required"))]
         closed: dict[str, Any] = {"type": "object", "additionalProperties": False}

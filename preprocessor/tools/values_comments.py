@@ -35,6 +35,8 @@ from typing import Any
 
 import yaml
 
+DATA = {"ref", "keys", "values"}
+
 
 class DocError(Exception):
     """The comments of a values file cannot be read; the text says where and what is missing."""
@@ -83,7 +85,8 @@ def _keys(node: yaml.Node, lines: list[str], path: tuple[str, ...]) -> Iterator[
             about,
             options,
             yaml.safe_load(yaml.serialize(value_node)),
-            tuple(_keys(value_node, lines, here)),
+            # What a map with a shape of its own holds is data, not keys of the chart.
+            () if DATA & set(options) else tuple(_keys(value_node, lines, here)),
             shapes,
         )
 
@@ -108,9 +111,9 @@ def _comments(
     shapes: list[Shape] = []
     rest = iter(comments)
     for text in rest:
-        if text.startswith("@schema "):
-            options |= _options(text.removeprefix("@schema "), path)
-        elif text.startswith("@shape "):
+        if text.startswith("@schema"):
+            options |= _options(text.removeprefix("@schema").strip(), path)
+        elif text.startswith("@shape"):
             shapes.append(_shape(text, rest, path))
         elif text.startswith("-- "):
             about = [text.removeprefix("-- ").strip()]

@@ -23,3 +23,9 @@ def helm(request: pytest.FixtureRequest) -> Path:
 def render(helm: Path) -> Renderer:
     """Call it for the objects; `render.error(…)` gives the message of values that are refused."""
     return Renderer(helm)
+
+
+@pytest.fixture(params=["v1beta1", "v1alpha1"])
+def version(request: pytest.FixtureRequest) -> str:
+    """Both API versions of a DynamoGraphDeployment, one after the other."""
+    return str(request.param)

@@ -37,32 +37,28 @@ def chart_of(values: Path) -> str:
     return values.parts[-3]
 
 
-def pods(objects: list[dict[str, Any]]) -> list[Mapping[str, str]]:
-    """The labels of every pod that these objects lead to."""
-    found = [item["metadata"].get("labels", {}) for item in objects if item["kind"] == "Pod"]
-    for node in mappings(objects):
-        for key in ("template", "podTemplate", "leaderTemplate", "workerTemplate"):
-            if isinstance(node.get(key), dict) and "spec" in node[key]:
-                found.append(node[key].get("metadata", {}).get("labels", {}))
-        if "extraPodMetadata" in node:
-            found.append(node["extraPodMetadata"]["labels"])
-        if "podSpec" in node:
-            found.append(node.get("labels", {}))
-    return found + leaders(objects)
-
-
-def leaders(objects: list[dict[str, Any]]) -> list[Mapping[str, str]]:
-    """The labels of leader pods with those that LeaderWorkerSet adds to them."""
-    return [
-        item["spec"]["leaderWorkerTemplate"]["leaderTemplate"]["metadata"]["labels"]
-        | {
-            "leaderworkerset.sigs.k8s.io/name": item["metadata"]["name"],
-            "leaderworkerset.sigs.k8s.io/worker-index": "0",
-        }
-        for item in objects
-        if item["kind"] == "LeaderWorkerSet"
-        and "leaderTemplate" in item["spec"]["leaderWorkerTemplate"]
-    ]
+def pods(objects: list[dict[str, Any]]) -> list[dict[str, str]]:
+    """The labels of every pod that these objects lead to, with those that LeaderWorkerSet adds."""
+    found = []
+    for item in objects:
+        labels = [item["metadata"].get("labels", {})] if item["kind"] == "Pod" else []
+        for node in mappings(item):
+            for key in ("template", "podTemplate", "leaderTemplate", "workerTemplate"):
+                if isinstance(node.get(key), dict) and "spec" in node[key]:
+                    labels.append(node[key].get("metadata", {}).get("labels", {}))
+            if "extraPodMetadata" in node:
+                labels.append(node["extraPodMetadata"]["labels"])
+            if "podSpec" in node:
+                labels.append(node.get("labels", {}))
+        if item["kind"] == "LeaderWorkerSet":
+            prefix, name = "leaderworkerset.sigs.k8s.io", item["metadata"]["name"]
+            labels = [
+                own | {f"{prefix}/name": name, f"{prefix}/worker-index": index}
+                for own in labels
+                for index in ("0", "1")
+            ]
+        found += labels
+    return found
 
 
 def selectors(objects: list[dict[str, Any]]) -> Iterator[tuple[str, Mapping[str, str]]]:
