@@ -4,6 +4,7 @@
 from valuesmith.runtimes.catalog import SHIPPED, Runtime, list_runtimes, load_runtime
 from valuesmith.runtimes.document import Part
 from valuesmith.runtimes.findings import Finding
+from valuesmith.runtimes.render import Rendered
 from valuesmith.runtimes.resolution import Rendering, render
 from valuesmith.runtimes.resolve import Resolved, resolve
 
@@ -11,6 +12,7 @@ __all__ = [
     "SHIPPED",
     "Finding",
     "Part",
+    "Rendered",
     "Rendering",
     "Resolved",
     "Runtime",

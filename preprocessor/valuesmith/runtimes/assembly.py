@@ -43,9 +43,9 @@ def entries(part: Part) -> list[tuple[str, Part]]:
     return [(key, part.inside(key)) for key in mapping(part.data)]
 
 
-def listed(pieces: Sequence[Part]) -> Part:
-    """One list of *pieces*."""
-    places: dict[Path, Position] = {}
+def listed(pieces: Sequence[Part], at: Position | None = None) -> Part:
+    """One list of *pieces*, which stands at *at*."""
+    places: dict[Path, Position] = {} if at is None else {(): at}
     spelled: dict[Path, str] = {}
     bare: set[Path] = set()
     for index, piece in enumerate(pieces):

@@ -14,7 +14,7 @@ from valuesmith.runtimes import llmaz, models, scalars
 from valuesmith.runtimes.assembly import Assembly, by_name, entries, listed, split
 from valuesmith.runtimes.document import Part, items, mapping
 from valuesmith.runtimes.request import PARALLEL, Request, part
-from valuesmith.runtimes.sizing import Sizing
+from valuesmith.runtimes.sizing import Sizing, leading
 from valuesmith.tree import Leaf, Path
 
 ENGINES = {"vllm": "vllm.serve", "sglang": "sglang.launch_server", "trtllm": "trtllm.serve"}
@@ -71,14 +71,21 @@ def _roles(
     templates = [every.at(name) for name in others] + [mapping(request.runtime.data.get("configs"))]
     made.value(("runtime", "otherTemplates"), templates)
     for name in chosen:
+        made.value(("runtime", "roles", name), {}, every.inside(name).place(()))
         for key, piece in _role(request, every.inside(name), name, config).items():
             made.put(("runtime", "roles", name, key), piece)
         if sizing is not None:
             _limit(made, ("runtime", "roles", name), every.inside(name), sizing)
-        if name == chosen[0]:
-            made.put(
-                ("runtime", "roles", name, "image"), request.runtime.part.inside("runtime", "image")
-            )
+        if name == leading(chosen):
+            _once(made, request, name)
+
+
+def _once(made: Assembly, request: Request, role: str) -> None:
+    """Put what is rendered once a deployment (image, metrics rules) beside the leading role's fields."""
+    made.put(("runtime", "roles", role, "image"), request.runtime.part.inside("runtime", "image"))
+    rules = request.runtime.part.inside("runtime", "metrics", "rules")
+    if rules.data is not None:
+        made.put(("runtime", "roles", role, "rules"), rules)
 
 
 def _is_used(role: str, sizing: Sizing | None) -> bool:
@@ -93,15 +100,15 @@ def _role(request: Request, own: Part, name: str, config: str) -> dict[str, Part
     chosen = request.runtime.part.inside("runtime", "configs", config)
     if name not in items(chosen.at("roles")) and chosen.at("roles") is not None:
         chosen = Part(None)
-    words = [*split(own.inside("args")), *split(chosen.inside("args")), *_engine_words(request, own)]
+    words = [*split(own.inside("args")), *split(chosen.inside("args")), *_engine_words(request)]
     if words or "args" in fields:
-        fields["args"] = listed(words)
+        fields["args"] = listed(words, own.inside("args").place(()) or own.place(()))
     for key in ("resources", "sharedMemory"):
         if key not in fields and chosen.at(key) is not None:
             fields[key] = chosen.inside(key)
-    env = by_name([*split(own.inside("env")), *_input_env(request)])
+    env = by_name([*_hardware_env(request), *split(own.inside("env")), *_input_env(request)])
     if env or "env" in fields:
-        fields["env"] = listed(env)
+        fields["env"] = listed(env, own.inside("env").place(()) or own.place(()))
     return fields
 
 
@@ -117,7 +124,7 @@ def _limit(made: Assembly, at: Path, own: Part, sizing: Sizing) -> None:
     made.value((*at, "resources", "limits", sizing.resource), count, sizing.per_pod.at)
 
 
-def _engine_words(request: Request, own: Part) -> list[Part]:
+def _engine_words(request: Request) -> list[Part]:
     """Flags that ``Workers.agg`` maps to, less the runtime's own, then the user's own words."""
     if not request.runtime.data.get("takesEngineFlags"):
         return []
@@ -172,10 +179,10 @@ def _input_env(request: Request) -> list[Part]:
     """Environment from the unified YAML: the cache's home, then ``K8sConfig.extra_env`` as it is."""
     found: list[Part] = []
     home = request.leaf("K8sConfig", "k8s_hf_home")
-    if home is not None:
+    if home is not None and home.is_user:
         at = home.at
         found.append(Part({"name": "HF_HOME", "value": {"raw": str(home.value)}}, _at(at)))
-    elif request.leaf("K8sConfig", "k8s_pvc_name") is not None and _from_hub(request):
+    elif request.leaf("K8sConfig", "k8s_pvc_name") is not None and request.downloads:
         found.append(Part({"name": "HF_HOME", "value": {"raw": str(request.mount_path.value)}}))
     for piece in split(part(request.config, "K8sConfig", "extra_env")):
         entry = dict(mapping(piece.data))
@@ -185,9 +192,14 @@ def _input_env(request: Request) -> list[Part]:
     return found
 
 
-def _from_hub(request: Request) -> bool:
-    source = request.leaf("ServiceConfig", "model_path")
-    return source is not None and request.model(source).kind == "hub"
+def _hardware_env(request: Request) -> list[Part]:
+    """Variables that the system's facts ask for, when the runtime starts one of the engines they are about."""
+    hardware = request.deployment.hardware
+    if not hardware.known or not request.runtime.backend:
+        return []
+    at = request.config.leaf("NodeConfig", "system_name")
+    places = _at(at.at if at is not None else None)
+    return [Part({"name": name, "value": {"raw": text}}, places) for name, text in hardware.env.items()]
 
 
 def _at(at: Position | None) -> dict[Path, Position]:

@@ -139,4 +139,5 @@ def _field(common: Part, own: Part, key: str) -> Part:
     if key not in mapping(common.data) or key not in ("args", "env", "volumes"):
         return own.inside(key)
     pieces = [*assembly.split(common.inside(key)), *assembly.split(own.inside(key))]
-    return assembly.listed(pieces if key == "args" else assembly.by_name(pieces))
+    at = own.inside(key).place(())
+    return assembly.listed(pieces if key == "args" else assembly.by_name(pieces), at)

@@ -39,7 +39,7 @@ def kind(path: Path) -> Kind:
             return _handler(tuple(handler))
         case ("resources", "limits" | "requests", str()):
             return "plain"
-        case ("sharedMemory",) | ("image", "tag"):
+        case ("sharedMemory",) | ("image", "tag") | ("rules", int(), "expr"):
             return "plain"
         case ("volumes", int(), "claimName" | "secretName" | "configMapName" | "hostPath"):
             return "plain"

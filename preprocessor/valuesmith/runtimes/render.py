@@ -64,6 +64,7 @@ class Rendered:
     data: dict[str, Any] = field(default_factory=dict)
     used: dict[Path, dict[str, Setting | None]] = field(default_factory=dict)
     paths: dict[Path, Path] = field(default_factory=dict)
+    builtins: dict[str, str] = field(default_factory=dict)
 
     def names(self) -> set[str]:
         return {name for used in self.used.values() for name in used}
@@ -96,6 +97,7 @@ class Renderer:
         self.result.data = {key: done[key] for key in data}
         self._add_late_env()
         self.result.paths = self.template.paths
+        self.result.builtins = self.builtins
         return self.result
 
     def _script_path(self, index: int | None, commands: int) -> Path | None:

@@ -124,6 +124,13 @@ class Request:
                 return reference, other
         return None, None
 
+    @property
+    def downloads(self) -> bool:
+        """Whether the engine downloads its model from a hub (one that only reads a mount does not)."""
+        source = self.leaf("ServiceConfig", "model_path")
+        read_only = bool(mapping(self.runtime.data.get("model")).get("readOnly"))
+        return source is not None and not read_only and self.model(source).kind == "hub"
+
     def model(self, source: Leaf) -> models.Model:
         """Where *source* is, checked against what the runtime can read."""
         main = source is self.leaf("ServiceConfig", "model_path")

@@ -10,7 +10,16 @@ from typing import Any
 
 from valuesmith.deployment import Deployment
 from valuesmith.diagnostics import ConfigError, Diagnostic
-from valuesmith.runtimes import building, layers, models, names, resolution, sizing
+from valuesmith.runtimes import (
+    building,
+    builtins,
+    layers,
+    models,
+    names,
+    quantities,
+    resolution,
+    sizing,
+)
 from valuesmith.runtimes.catalog import Runtime
 from valuesmith.runtimes.document import Part, items, mapping
 from valuesmith.runtimes.findings import Findings
@@ -48,6 +57,28 @@ class Resolved:
     def served_name(self) -> str:
         return building.served_name(self.request, self.sources)
 
+    @property
+    def leading(self) -> Rendered:
+        """The role that answers requests."""
+        return self.roles[sizing.leading(self.roles)]
+
+    @property
+    def image(self) -> str:
+        """The runtime's own image reference, its tag rendered."""
+        image = mapping(self.leading.data.get("image"))
+        tag, digest = image.get("tag"), image.get("digest")
+        return (
+            f"{image.get('repository', '')}{f':{tag}' if tag else ''}{f'@{digest}' if digest else ''}"
+        )
+
+    def read(self, role: str, name: str) -> Leaf:
+        """The parameter or built-in *name* as *role* has it."""
+        if name not in builtins.RESERVED:
+            return self.setting(role, name)
+        late = builtins.LATE.get(name)
+        value = late.reference if late is not None else self.roles[role].builtins.get(name)
+        return Leaf(value, Origin("runtime", None, f"built-in {name} = {value}"))
+
     def setting(self, role: str, name: str) -> Leaf:
         """The value of parameter *name* in *role*: which layer gave it, and what it replaced."""
         chain = self.rendering.layers.chain(role).get(name, [])
@@ -60,10 +91,12 @@ class Resolved:
         whom = f" for the role {setting.role}" if setting.role else ""
         value = "nothing" if setting.content is None else setting.content
         reads: tuple[tuple[str, Leaf], ...] = ()
+        text = f"{setting.layer}{whom}: {setting.key} = {value}"
         if setting.path[0] == "deployment":
             given = self.request.parallel(setting.name) if setting.name in PARALLEL else None
             reads = (("", given if given is not None else self.sizing.per_pod),)
-        text = f"{setting.layer}{whom}: {setting.key} = {value}"
+            if given is None:
+                text = f"devices per pod: {setting.key} = {value}"
         at = self.document.place(setting.path)
         return Leaf(setting.content, Origin("runtime", at, text, reads, below))
 
@@ -119,7 +152,7 @@ def _check_config(request: Request) -> None:
 
 def _check(request: Request, rendering: Rendering, sizes: sizing.Sizing, findings: Findings) -> None:
     """Checks that need the rendered roles."""
-    role = next(iter(rendering.roles))
+    role = sizing.leading(rendering.roles)
     chain = rendering.layers.chain(role)
     for name in items(request.runtime.data.get("onePodOnly")):
         setting = chain[name][-1] if name in chain else None
@@ -133,6 +166,9 @@ def _check(request: Request, rendering: Rendering, sizes: sizing.Sizing, finding
             )
     _check_plan(request, sizes, chain, findings)
     _check_mounted(request, chain, findings)
+    _check_drain(request, rendering.roles[role], chain, findings)
+    for name, rendered in rendering.roles.items():
+        _check_memory(rendered.data, name, findings)
 
 
 def _check_plan(
@@ -179,6 +215,40 @@ def _check_mounted(request: Request, chain: Mapping[str, Any], findings: Finding
                 layer=setting.layer,
                 hint="change it, or K8sConfig.k8s_pvc_mount_path",
             )
+
+
+def _check_drain(
+    request: Request, role: Rendered, chain: Mapping[str, Any], findings: Findings
+) -> None:
+    """A pod must live longer than its preStop hook may take."""
+    name = str(request.runtime.data.get("drainParam", ""))
+    setting = chain[name][-1] if name in chain else None
+    grace = role.data.get("terminationGracePeriodSeconds")
+    if setting is None or setting.content is None or not isinstance(grace, int):
+        return
+    if int(setting.content) >= grace:
+        findings.add(
+            "E_GRACE",
+            f"{name} is {setting.content}, but the pod is ended after {grace} seconds",
+            setting.path,
+            name=str(name),
+            layer=setting.layer,
+            hint="lower it, or raise GRACE_SECONDS",
+        )
+
+
+def _check_memory(data: Mapping[str, Any], role: str, findings: Findings) -> None:
+    """Shared memory counts towards the memory limit."""
+    shared = quantities.amount(data.get("sharedMemory"))
+    limit = quantities.amount(mapping(mapping(data.get("resources")).get("limits")).get("memory"))
+    if shared is not None and limit is not None and shared >= limit:
+        findings.add(
+            "E_MEMORY",
+            f"{data['sharedMemory']} of shared memory fill the memory limit "
+            f"{data['resources']['limits']['memory']}",
+            ("runtime", "roles", role, "sharedMemory"),
+            hint="files in /dev/shm count as the container's memory: raise the limit",
+        )
 
 
 def _unused_workers(request: Request) -> list[Diagnostic]:

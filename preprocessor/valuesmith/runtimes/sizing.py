@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,7 +31,7 @@ class Sizing:
 
 def decide(request: Request, document: Part, layers: Layers, findings: Findings) -> Sizing:
     """The sizes of *request*. What does not add up goes to *findings*; the size can be rendered."""
-    role = leading_role(request)
+    role = leading(mapping(request.runtime.data.get("roles")))
     found = ranks.factors(document, layers, [role]) or Factors({})
     resource, per_pod = _per_pod(request, layers, found, role, findings)
     count = int(per_pod.value)
@@ -58,10 +59,10 @@ def decide(request: Request, document: Part, layers: Layers, findings: Findings)
     return Sizing(resource, per_pod, size, group, found.ranks)
 
 
-def leading_role(request: Request) -> str:
-    """The role whose parameters decide the sizes."""
-    roles = mapping(request.runtime.data.get("roles"))
-    return next((name for name in ("main", "leader") if name in roles), next(iter(roles), ""))
+def leading(roles: Iterable[str]) -> str:
+    """The role that answers requests, and whose parameters decide the sizes."""
+    known = list(roles)
+    return next((name for name in ("main", "leader") if name in known), next(iter(known), ""))
 
 
 def _does_not_fill(found: Factors, per_pod: Leaf, findings: Findings) -> None:

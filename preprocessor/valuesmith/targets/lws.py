@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Values for ``charts/lws``: a runtime on one pod, or on groups of pods."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from valuesmith import facts, runtimes, topology
+from valuesmith.deployment import Deployment
+from valuesmith.diagnostics import Collector, ConfigError, Diagnostic
+from valuesmith.references import parse_reference
+from valuesmith.runtimes import Resolved
+from valuesmith.targets import benchmark, lws_overlay, lws_pods
+from valuesmith.targets.shapes import Nested, image
+from valuesmith.tree import Leaf, Tree, derived, flatten
+
+GROUP_NAME_LIMIT = 50
+NAME_LIMIT = 53
+
+
+def values(deployment: Deployment, resolved: Resolved | None = None) -> Tree:
+    """The chart's values, every leaf with its origin.
+
+    *resolved* is the deployment's runtime filled in; without it the one that ``RuntimeConfig.runtime``
+    names is.
+
+    Raises:
+        ConfigError: with every finding about the runtime and its parameters, or the name.
+    """
+    found = resolved or resolve(deployment)
+    _check_name(deployment, found)
+    shaped: Nested = {
+        "kind": _kind(found),
+        "runtime": _said(found, found.runtime.name, "name"),
+        "servedModelName": _served_name(deployment, found),
+        "replicas": _replicas(deployment),
+        "size": found.sizing.size,
+        "gpusPerPod": found.sizing.per_pod,
+        "accelerator": {"resource": _resource(found)},
+        "image": _image(found),
+        "ports": {name: _said(found, n, "ports", name) for name, n in _ports(found).items()},
+        **lws_pods.roles(found),
+        **_cluster(deployment, found),
+        **_serving(deployment, found),
+    }
+    if found.sizing.ranks is not None:
+        shaped["ranks"] = derived(found.sizing.ranks, "the product of the parallel sizes")
+    if found.sizing.group:
+        shaped["group"] = _group(found)
+    shaped["benchmark"] = benchmark.values(deployment)
+    return lws_overlay.laid(Tree(flatten(shaped)), deployment.config.leaf("RuntimeConfig", "values"))
+
+
+def resolve(deployment: Deployment) -> Resolved:
+    """The runtime that the deployment names, filled with its parameters.
+
+    Raises:
+        ConfigError: when it names none, or with every finding about it.
+    """
+    named = deployment.config.leaf("RuntimeConfig", "runtime")
+    if named is None or not named.value:
+        known = ", ".join(runtimes.SHIPPED)
+        hint = f"set RuntimeConfig.runtime, or give --runtime: {known}, or a file"
+        raise ConfigError(Diagnostic("E_RUNTIME", "the target lws needs a runtime", None, hint))
+    runtime = runtimes.load_runtime(str(named.value), named.at)
+    return runtimes.resolve(deployment, runtime)
+
+
+def _check_name(deployment: Deployment, found: Resolved) -> None:
+    problems = Collector()
+    name = deployment.config[("K8sConfig", "name")]
+    key = "K8sConfig.name_prefix" if name.origin.kind == "derived" else "K8sConfig.name"
+    topology.check_name(name, key, GROUP_NAME_LIMIT if found.sizing.group else NAME_LIMIT, problems)
+    problems.raise_errors()
+
+
+def _said(found: Resolved, value: Any, *path: str) -> Leaf:
+    """A value that the runtime says at *path*."""
+    text = f"{'.'.join(path)} of the runtime {found.runtime.name}"
+    return derived(value, text, kind="runtime", at=found.document.place(("runtime", *path)))
+
+
+def _kind(found: Resolved) -> Leaf:
+    pods = int(found.sizing.size.value)
+    if not found.sizing.group:
+        return derived("Deployment", "one pod a replica", ("size", found.sizing.size))
+    why = f"{pods} pods a replica" if pods > 1 else f"{found.runtime.name} needs a group"
+    return derived("LeaderWorkerSet", why, ("size", found.sizing.size))
+
+
+def _served_name(deployment: Deployment, found: Resolved) -> Leaf:
+    given = deployment.config.leaf("ServiceConfig", "served_model_name")
+    if given is not None and given.value == found.served_name:
+        return given
+    return derived(found.served_name, "the model's path")
+
+
+def _replicas(deployment: Deployment) -> Leaf:
+    role = deployment.role("agg")
+    return role.replicas if role is not None else derived(1, "one replica", kind="default")
+
+
+def _resource(found: Resolved) -> Leaf:
+    at = found.sizing.per_pod.at
+    return derived(found.sizing.resource, "the resource that is counted", kind="runtime", at=at)
+
+
+def _image(found: Resolved) -> Nested:
+    reference, leaf = found.request.image()
+    if leaf is None:
+        text = found.image
+        leaf = _said(found, text, "image")
+        reference = parse_reference(text)
+    if reference is None:
+        message = f"{leaf.value!r} is not an image reference"
+        hint = "registry/repository:tag or registry/repository@sha256:…, lower-case repository"
+        raise ConfigError(Diagnostic("E_IMAGE", message, leaf.at, hint))
+    return image(reference, leaf)
+
+
+def _ports(found: Resolved) -> Mapping[str, int]:
+    ports: Mapping[str, int] = found.runtime.data.get("ports") or {}
+    return ports
+
+
+def _group(found: Resolved) -> Nested:
+    lws = found.runtime.data.get("lws") or {}
+    keys = ("startupPolicy", "restartPolicy", "leaderWaits")
+    return {key: _said(found, lws[key], "lws", key) for key in keys if key in lws}
+
+
+def _cluster(deployment: Deployment, found: Resolved) -> Nested:
+    """Access, storage, secrets and fabric."""
+    config = deployment.config
+    data = found.runtime.data
+    shaped: Nested = {}
+    secret = config.leaf("K8sConfig", "k8s_image_pull_secret")
+    if secret is not None and secret.value:
+        shaped["imagePullSecrets"] = secret.because("mapped", [secret.value], "one name")
+    token = config.leaf("K8sConfig", "hf_token_secret")
+    if token is not None and token.value and found.request.downloads:
+        shaped["hfTokenSecret"] = {"name": token}
+    if (cache := lws_pods.model_cache(found)) is not None:
+        shaped["modelCache"] = cache
+    if data.get("scratch"):
+        shaped["scratch"] = {"mountPath": _said(found, data["scratch"], "scratch")}
+    if data.get("rbac"):
+        shaped["rbac"] = {"rules": _said(found, list(data["rbac"]), "rbac")}
+    if data.get("podSecurityContext"):
+        shaped["podSecurityContext"] = _said(found, data["podSecurityContext"], "podSecurityContext")
+    shaped |= lws_pods.placement(found)
+    if deployment.transport == "efa":
+        shaped["efa"] = _efa(deployment, found)
+    return shaped
+
+
+def _efa(deployment: Deployment, found: Resolved) -> Nested:
+    """One EFA device for each accelerator, and libfabric's variables."""
+    leaf = deployment.config[("K8sConfig", "transport")]
+    transport = facts.transport("efa", leaf.at)
+    known = transport.variables(found.runtime.backend or "vllm", deployment.backend_version)
+    env = [{"name": name, "value": text} for name, text in known.items() if name.startswith("FI_")]
+    count = found.sizing.per_pod
+    return {
+        "perPod": derived(count.value, "one device an accelerator", ("gpusPerPod", count)),
+        "env": leaf.because("transport", env, "libfabric's variables (transport.yaml)"),
+    }
+
+
+def _serving(deployment: Deployment, found: Resolved) -> Nested:
+    """The Service's port, metrics, and what `helm test` asks."""
+    data = found.runtime.data
+    shaped: Nested = {}
+    port = deployment.config.leaf("ServiceConfig", "port")
+    if port is not None and port.value is not None:
+        shaped["service"] = {"port": port}
+    metrics = data.get("metrics")
+    if metrics:
+        keys = [key for key in ("port", "path") if key in metrics]
+        shaped["metrics"] = {key: _said(found, metrics[key], "metrics", key) for key in keys}
+    rules = found.leading.data.get("rules")
+    if rules:
+        shaped["prometheusRule"] = {"rules": lws_pods.leaf(found, found.leading.name, "rules", rules)}
+    if data.get("test"):
+        shaped["test"] = {"path": _said(found, data["test"]["path"], "test", "path")}
+    return shaped
