@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from valuesmith.diagnostics import Diagnostic, did_you_mean
+from valuesmith.diagnostics import Diagnostic, Position, did_you_mean
 from valuesmith.validate.containers import component_type, port_names
 from valuesmith.validate.manifest import Manifest, items, mapping, maps
 from valuesmith.validate.pods import PodView
@@ -29,7 +29,7 @@ _CONTROLLER_LABELS: Mapping[str, tuple[str, ...]] = {
 class Selection:
     """Where an object of some kind holds its label selector, and the ports that it names."""
 
-    selector: Callable[[Mapping[str, Any]], Any]
+    key: str = "selector"
     plain: bool = False
     ports: Callable[[Mapping[str, Any]], list[tuple[Mapping[str, Any], str]]] = lambda spec: []
 
@@ -43,11 +43,11 @@ def _monitor_ports(spec: Mapping[str, Any]) -> list[tuple[Mapping[str, Any], str
 
 
 _KINDS: Mapping[str, Selection] = {
-    "Service": Selection(lambda spec: spec.get("selector"), True, _service_ports),
-    "PodMonitor": Selection(lambda spec: spec.get("selector"), False, _monitor_ports),
-    "PodDisruptionBudget": Selection(lambda spec: spec.get("selector")),
-    "NetworkPolicy": Selection(lambda spec: spec.get("podSelector")),
-    "InferencePool": Selection(lambda spec: spec.get("selector")),
+    "Service": Selection(plain=True, ports=_service_ports),
+    "PodMonitor": Selection(ports=_monitor_ports),
+    "PodDisruptionBudget": Selection(),
+    "NetworkPolicy": Selection("podSelector"),
+    "InferencePool": Selection(),
 }
 _OWN_TEMPLATE = ("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet")
 _SCALED = ("Deployment", "StatefulSet", "LeaderWorkerSet")
@@ -110,21 +110,25 @@ def _is_plain(manifest: Manifest, kind: Selection) -> bool:
 
 
 def _selection(manifest: Manifest, kind: Selection, pods: Sequence[PodView]) -> Iterator[Diagnostic]:
-    selector = mapping(kind.selector(manifest.spec))
+    selector = mapping(manifest.spec.get(kind.key))
     if not selector or not pods or _elsewhere(manifest):
         return
     plain = _is_plain(manifest, kind)
-    near = [pod for pod in pods if pod.manifest.namespace == manifest.namespace]
+    near = [pod for pod in pods if _together(pod.manifest, manifest)]
     chosen = [pod for pod in near if selects(selector, pod, plain)]
-    at = manifest.at(selector)
+    at = manifest.at(None, "spec", kind.key)
     if not chosen:
-        yield Diagnostic(
-            "VS640", f"{manifest.title} selects no rendered pod", at, _closest(selector, near)
-        )
+        message = f"{manifest.title} selects no rendered pod"
+        yield Diagnostic("VS640", message, at, _closest(selector, near))
         return
-    yield from _others(manifest, selector, chosen)
+    yield from _others(manifest, selector, chosen, at)
     for item, key in kind.ports(manifest.spec):
         yield from _port(manifest, item, key, chosen)
+
+
+def _together(one: Manifest, other: Manifest) -> bool:
+    """Whether two objects are in one namespace, as far as they say."""
+    return not one.namespace or not other.namespace or one.namespace == other.namespace
 
 
 def _elsewhere(manifest: Manifest) -> bool:
@@ -146,20 +150,18 @@ def _closest(selector: Mapping[str, Any], pods: Sequence[PodView]) -> str:
             for key, value in wanted.items()
             if found.get(key) != value
         ]
-        if len(missing) < len(wanted) and (not best[1] or len(missing) < best[0]):
+        if missing and (not best[1] or len(missing) < best[0]):
             best = (len(missing), f"{pod.title} has {', '.join(missing)}")
     return best[1]
 
 
 def _others(
-    manifest: Manifest, selector: Mapping[str, Any], chosen: Sequence[PodView]
+    manifest: Manifest, selector: Mapping[str, Any], chosen: Sequence[PodView], at: Position | None
 ) -> Iterator[Diagnostic]:
     """Pods of another release, chosen now or as soon as one is installed beside this."""
-    own = manifest.metadata.get("labels")
-    release = mapping(own).get(INSTANCE)
+    release = mapping(manifest.metadata.get("labels")).get(INSTANCE)
     if not isinstance(release, str):
         return
-    at = manifest.at(selector)
     for pod in chosen:
         other = pod.labels.get(INSTANCE)
         if isinstance(other, str) and other != release:
@@ -190,7 +192,8 @@ def _own_template(manifest: Manifest, pods: Sequence[PodView]) -> Iterator[Diagn
     for pod in pods:
         if pod.manifest is manifest and selector and not selects(selector, pod):
             message = f"{manifest.title} does not select the pods of its own template"
-            yield Diagnostic("VS640", message, manifest.at(selector), _closest(selector, [pod]))
+            at = manifest.at(None, "spec", "selector")
+            yield Diagnostic("VS640", message, at, _closest(selector, [pod]))
 
 
 def _service_monitor(manifest: Manifest, manifests: Sequence[Manifest]) -> Iterator[Diagnostic]:
@@ -205,7 +208,7 @@ def _service_monitor(manifest: Manifest, manifests: Sequence[Manifest]) -> Itera
     ]
     if not chosen:
         message = f"{manifest.title} selects no rendered Service"
-        yield Diagnostic("VS640", message, manifest.at(selector))
+        yield Diagnostic("VS640", message, manifest.at(None, "spec", "selector"))
         return
     known = {str(port.get("name")) for item in chosen for port in maps(item.spec.get("ports"))}
     for endpoint in maps(manifest.spec.get("endpoints")):
