@@ -8,7 +8,7 @@ from typing import Any
 from valuesmith.diagnostics import ConfigError, Position
 from valuesmith.inputs.check import Checker, Style
 from valuesmith.inputs.contract import Alias, Child, Key, Section
-from valuesmith.inputs.types import below_scalar
+from valuesmith.inputs.types import WHAT, below_scalar
 from valuesmith.load import Assignment, Entry, Scalar, positions, text_of, to_plain, value_of
 from valuesmith.tree import Leaf, Origin, Path, dotted
 
@@ -66,9 +66,10 @@ def _inside(checker: Checker, key: Key, rest: Path, assignment: Assignment) -> N
     name = dotted(assignment.path[: -len(rest)])
     at = assignment.places[-len(rest)]
     if key.type not in ("map", "any"):
-        what = "list" if key.type.startswith("list") else key.type
-        hint = f"give it whole: {name}=[…]" if what == "list" else f"write {name}=VALUE"
-        _refuse(checker, f"{name} is a {what}; --set cannot reach below it", at, hint)
+        is_list = key.type.startswith("list")
+        hint = f"give it whole: {name}=[…]" if is_list else f"write {name}=VALUE"
+        what = WHAT["list" if is_list else key.type]
+        _refuse(checker, f"{name} is {what}; nothing can be set below it", at, hint)
         return
     before = checker.leaves.get(key.path)
     blocked = below_scalar(before.value if before is not None else None, rest)

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from valuesmith.diagnostics import Collector
-from valuesmith.expressions import Expression, compile_expression
+from valuesmith.expressions import Expression, UnsetError, compile_expression
 from valuesmith.inputs.contract import MISSING, Contract, Key, contract
 from valuesmith.tree import Leaf, Origin, Path, Tree, dotted
 
@@ -70,7 +70,10 @@ def _evaluated(key: Key, expression: Expression, leaves: dict[Path, Leaf]) -> Le
             scope[name[0]] = None if leaf is None else leaf.value
         else:
             scope.setdefault(name[0], {})[name[1]] = None if leaf is None else leaf.value
-    value = expression.evaluate(scope)
+    try:
+        value = expression.evaluate(scope)
+    except UnsetError:
+        return None
     if value is None:
         return None
     return Leaf(value, Origin("default", key.at, expression.text, tuple(reads)))

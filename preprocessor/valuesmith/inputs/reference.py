@@ -43,7 +43,7 @@ def _row(key: Key) -> str:
     if key.informational:
         what += " Not used."
     if key.deprecated:
-        what += f" Write `{key.deprecated}`."
+        what += f" Use `{key.deprecated}` instead."
     for spelled, drop in key.aliases:
         what += f" Also written `{spelled}`{f' (`{drop}NAME` too)' if drop else ''}."
     cells = (f"`{key.path[-1]}`", kind, _default(key), ", ".join(key.backends), what)

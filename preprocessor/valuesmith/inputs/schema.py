@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from valuesmith.inputs.contract import MISSING, Alias, Child, Contract, Key, Section
+from valuesmith.inputs.contract import MISSING, WORKERS, Alias, Child, Contract, Key, Section
 
 _TYPES: dict[str, list[str]] = {
     # An unquoted whole number is taken as the text that it was spelled as.
@@ -29,6 +29,7 @@ def json_schema(contract: Contract) -> dict[str, Any]:
         "patternProperties": {"^x-": {"description": "Anything: a holder for YAML anchors."}},
     }
     schema["properties"] = _children(contract.root)
+    schema["definitions"] = {"worker": _closed(_role(contract))}
     return schema
 
 
@@ -40,18 +41,25 @@ def _child(child: Child) -> dict[str, Any]:
     if isinstance(child, Alias):
         target = child.target
         other = target.name if isinstance(target, Key) else ".".join(map(str, target.path))
-        schema = _child(target)
-        schema["description"] = f"Another spelling of {other}. {schema['description']}"
+        description = f"Another spelling of {other}. {target.description}"
+        if isinstance(target, Section):
+            return {"description": description, "allOf": [{"$ref": f"#/properties/{other}"}]}
+        schema = {**_key(target), "description": description}
         schema.pop("default", None)
         return schema
-    if isinstance(child, Section):
-        return {
-            "description": child.description,
-            "type": ["object", "null"],
-            "additionalProperties": False,
-            "properties": _children(child),
-        }
-    return _key(child)
+    if isinstance(child, Key):
+        return _key(child)
+    if len(child.path) == 2:
+        return {"description": child.description, "allOf": [{"$ref": "#/definitions/worker"}]}
+    return {"description": child.description, **_closed(child)}
+
+
+def _closed(section: Section) -> dict[str, Any]:
+    return {
+        "type": ["object", "null"],
+        "additionalProperties": False,
+        "properties": _children(section),
+    }
 
 
 def _key(key: Key) -> dict[str, Any]:
@@ -99,5 +107,13 @@ def _description(key: Key) -> str:
     if key.informational:
         parts.append("Accepted and not used.")
     if key.deprecated:
-        parts.append(f"Write {key.deprecated}.")
+        parts.append(f"Use {key.deprecated} instead.")
     return " ".join(parts)
+
+
+def _role(contract: Contract) -> Section:
+    workers = contract.root.children[WORKERS]
+    assert isinstance(workers, Section)
+    role = workers.children[contract.roles[0]]
+    assert isinstance(role, Section)
+    return role

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from valuesmith.diagnostics import Position, did_you_mean
 from valuesmith.inputs.contract import Key
-from valuesmith.load import Map, Node, Scalar, Sequence_, to_plain
+from valuesmith.load import Map, Node, Scalar, Sequence_, disagreement, to_plain
+from valuesmith.load.scalars import read_plain
 from valuesmith.tree import Path
 
 Report = Callable[[str, str, Position, str], None]
@@ -21,11 +22,11 @@ class Misfit(NamedTuple):
     hint: str = ""
 
 
-_WHAT = {
+WHAT = {
     "text": "a text",
     "integer": "a whole number",
     "number": "a number",
-    "boolean": "true or false",
+    "boolean": "a boolean",
     "map": "a mapping",
     "list": "a list",
 }
@@ -87,7 +88,7 @@ def _single(kind: str, node: Node) -> Any:
 
 
 def _misfit(kind: str, node: Node) -> Misfit:
-    return Misfit(f"must be {_WHAT[kind]}, not {_kind(node)}", _advice(kind, node))
+    return Misfit(f"must be {WHAT[kind]}, not {_kind(node)}", _advice(kind, node))
 
 
 def _kind(node: Node) -> str:
@@ -101,7 +102,7 @@ def _kind(node: Node) -> str:
     if isinstance(node.value, bool):
         return f"the boolean {shown}"
     if isinstance(node.value, str):
-        return f'the text "{shown}"'
+        return f'the text "{shown}"' if shown else "an empty text"
     return f"the number {shown}"
 
 
@@ -114,8 +115,8 @@ def _advice(kind: str, node: Node) -> str:
     if kind in ("integer", "number"):
         if isinstance(value, float) and value.is_integer():
             return f"write {int(value)}"
-        digits = isinstance(value, str) and text.strip().removeprefix("-").isdecimal()
-        return f"write {text.strip()} without quotes" if digits else ""
+        number = type(read_plain(text.strip()).value) in ((int,) if kind == "integer" else (int, float))
+        return f"write {text.strip()} without quotes" if number and not disagreement(text) else ""
     if kind == "boolean":
         if isinstance(value, str) and text.lower() in ("true", "false"):
             return f"write {text.lower()} without quotes"
@@ -126,7 +127,7 @@ def _advice(kind: str, node: Node) -> str:
 def _within(key: Key, value: Any, name: str, at: Position, report: Report) -> bool:
     if key.choices and value not in key.choices:
         hint = did_you_mean(str(value), key.choices) or f"one of {', '.join(key.choices)}"
-        report("VS131", f"{name} is {value!r}, which is not known", at, hint)
+        report("VS131", f"{name} cannot be {value or 'empty'}", at, hint)
         return False
     if key.minimum is not None and value < key.minimum:
         report("VS132", f"{name} must be at least {key.minimum}, not {value}", at, "")

@@ -21,7 +21,7 @@ def hint_for(contract: Contract, section: Section, name: str) -> str:
     elsewhere = {
         str(path[-1]): ".".join(_generic(path)) for path in contract.keys if path[:-1] != section.path
     }
-    found = [elsewhere[hit] for hit in _closest(name, elsewhere)]
+    found = [elsewhere[hit] for hit in _closest(name, elsewhere) if _likeness(name, hit) > 0.8]
     if found:
         return f"did you mean {', '.join(found)}?"
     known = list(section.children)
@@ -32,9 +32,11 @@ def hint_for(contract: Contract, section: Section, name: str) -> str:
 def _closest(name: str, known: Iterable[str]) -> list[str]:
     """The known names that are spelled like *name*; one alone when it is nearly the same."""
     found = suggest(name, known)
-    if found and SequenceMatcher(None, name.casefold(), found[0].casefold()).ratio() > 0.9:
-        return found[:1]
-    return found
+    return found[:1] if found and _likeness(name, found[0]) > 0.9 else found
+
+
+def _likeness(name: str, other: str) -> float:
+    return SequenceMatcher(None, name.casefold(), other.casefold()).ratio()
 
 
 def _homes(contract: Contract, name: str) -> list[str]:

@@ -46,7 +46,8 @@ def assignments(
         if unfit is not None:
             mine.error("VS102", unfit[1], Position(source, index + 1, unfit[0] + 1), unfit[2])
         elif not equals:
-            mine.error("VS120", f"{name} {text or 'nothing'} has no =", at, "write KEY=VALUE")
+            what = f"{name} {text} has no =" if text else f"{name} is given nothing"
+            mine.error("VS120", what, at, "write KEY=VALUE")
         elif not all(part for part, _ in parts):
             hint = r"write Section.key=VALUE; \. is a dot that belongs to a name"
             mine.error("VS120", f"{name} {key}= has an empty part in its key", at, hint)

@@ -12,6 +12,7 @@ from typing import Any
 
 from valuesmith.diagnostics import ConfigError, Diagnostic, Position, Source
 from valuesmith.load.scalars import read_plain
+from valuesmith.load.texts import forbidden
 from valuesmith.tree import Path, dotted
 
 _DEEPEST = 100
@@ -50,7 +51,19 @@ def _block(value: Mapping[Any, Any] | Sequence[Any], path: Path, name: str) -> I
 def _key(key: object, path: Path, name: str) -> str:
     if not isinstance(key, str):
         raise _refused(name, path, f"has the key {key!r}, and keys must be texts")
-    return key if _WORD.fullmatch(key) and read_plain(key) == (key, "", "") else json.dumps(key)
+    plain = _WORD.fullmatch(key) and read_plain(key) == (key, "", "")
+    return key if plain else _quoted(key, path, name)
+
+
+def _quoted(text: str, path: Path, name: str) -> str:
+    """*text* in double quotes, with an escape for every character that YAML cannot have as it is."""
+    written = json.dumps(text, ensure_ascii=False)
+    while (found := forbidden(written)) is not None:
+        character = written[found[0]]
+        if "\ud800" <= character <= "\udfff":
+            raise _refused(name, path, "holds half a character, which YAML cannot hold")
+        written = written.replace(character, f"\\u{ord(character):04x}")
+    return written
 
 
 def _scalar(value: object, path: Path, name: str) -> str:
@@ -59,7 +72,7 @@ def _scalar(value: object, path: Path, name: str) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        return json.dumps(str(value), ensure_ascii=True)
+        return _quoted(str(value), path, name)
     if isinstance(value, Integral):
         return str(int(value))
     if isinstance(value, Real) and math.isfinite(value):

@@ -27,6 +27,7 @@ from valuesmith.diagnostics import Collector, Position, Source, did_you_mean
 from valuesmith.load.frames import Frame, Weights
 from valuesmith.load.nodes import Node, Scalar
 from valuesmith.load.scalars import read_plain, shortened
+from valuesmith.load.syntax import fault
 from valuesmith.load.texts import MAX_TEXT
 from valuesmith.tree import Path, dotted
 
@@ -45,7 +46,7 @@ class Limits:
     """What a text may hold: characters, values with aliases expanded, levels, problems reported."""
 
     text: int = MAX_TEXT
-    values: int = 100_000
+    values: int = 50_000
     depth: int = 100
     problems: int = 100
 
@@ -149,7 +150,8 @@ class Reader:
                 return
             value, problem, _ = read_plain(text)
             if self.strict and problem:
-                self._error("VS109", f"key: {problem}", at, _quote(text))
+                problem = problem.replace("disagree on", "disagree on the key", 1)
+                self._error("VS109", problem, at, _quote(text))
             elif self.strict and not isinstance(value, str):
                 shown = shortened(text) or "nothing"
                 self._error("VS114", f"{shown} is no text, and a key must be one", at, _quote(text))
@@ -189,7 +191,7 @@ class Reader:
         stack = self._stack
         if stack and stack[-1].awaits_key:
             what = "list" if is_list else "mapping"
-            self._stop("VS114", f"a {what} as a key", at, "a key must be a text")
+            self._stop("VS114", f"a {what} cannot be a key", at, "a key must be a text")
         self._count(1, at)
         if len(stack) >= self.limits.depth:
             self._stop("VS112", f"nested deeper than {self.limits.depth} levels", at)
@@ -199,7 +201,7 @@ class Reader:
             self._anchors[event.anchor] = None
         stack.append(Frame(at, is_list, event.anchor))
 
-    def _add(self, node: Node, anchor: str | None) -> None:
+    def _add(self, node: Node, anchor: str | None, at: Position | None = None) -> None:
         if anchor is not None:
             self._anchors[anchor] = node
         if not self._stack:
@@ -210,13 +212,12 @@ class Reader:
             frame.add(node)
         elif not frame.merge(node):
             hint = "write <<: *NAME with the anchor of a mapping, or a list of them"
-            self._error("VS113", "a merge key takes a mapping", node.at, hint)
+            self._error("VS113", "a merge key takes a mapping", at or node.at, hint)
 
     def _alias(self, event: Any) -> None:
         at, name = self._at(event), event.anchor
-        frame = self._stack[-1]  # an alias alone is a syntax error
-        if frame.awaits_key:
-            self._stop("VS114", f"the alias *{name} as a key", at, "write the key out")
+        if self._stack and self._stack[-1].awaits_key:
+            self._stop("VS114", f"the alias *{name} cannot be a key", at, "write the key out")
         node = self._anchors.get(name)
         if node is None:
             if name in self._anchors:
@@ -229,7 +230,7 @@ class Reader:
         self._count(values, at)
         if len(self._stack) + depth > self.limits.depth:
             self._stop("VS112", f"nested deeper than {self.limits.depth} levels", at)
-        self._add(node, None)
+        self._add(node, None, at)
 
     # ---------------------------------------------------------------- places and problems
 
@@ -277,18 +278,17 @@ class Reader:
         raise _Stop
 
     def _syntax(self, problem: yaml.YAMLError) -> None:
-        mark = getattr(problem, "problem_mark", None) or getattr(problem, "context_mark", None)
-        lines = self.source.lines
-        line = min(self.line + (mark.line if mark else 0), max(len(lines) - 1, 0))
-        text = lines[line] if lines else ""
-        column = min(self.column + (mark.column if mark else 0), len(text))
-        at = Position(self.source, line + 1, column + 1)
+        message, hint, below, column = fault(problem)
+        last = self.text.count("\n")
+        text = self.source.lines[self.line + min(below, last)]
+        column = len(text) if below > last else min(self.column + column, len(text))
+        at = Position(self.source, self.line + min(below, last) + 1, column + 1)
         if text[column : column + 1] == "\t":
-            self.problems.error("VS103", "a tab where YAML wants spaces", at, "indent with spaces")
-            return
-        said = getattr(problem, "problem", None) or "it cannot be read"
-        context = getattr(problem, "context", None)
-        self.problems.error("VS103", f"not valid YAML: {said}", at, context or "")
+            message, hint = "a tab where YAML wants spaces", "indent with spaces"
+        name = ""
+        if self.path:  # one value by itself, whose lines mean nothing to the user
+            name, hint = f"{dotted(self.path)}: ", hint.partition(" that starts in line")[0]
+        self.problems.error("VS103", name + message, at, hint)
 
 
 def _quote(text: str) -> str:

@@ -72,8 +72,7 @@ def _number(text: str) -> Reading:
         return _other_base(text)
     if _EXPONENT.fullmatch(text):
         value = _float(text).value
-        number = f"write {value}" if isinstance(value, float) and 1e-4 <= abs(value) < 1e16 else ""
-        return _disputed(value, text, "a text or a number", number)
+        return _disputed(value, text, "a text or a number", _decimal(value))
     if "_" in text and _UNDERSCORES.fullmatch(text):
         bare = text.replace("_", "")
         return _disputed(read_plain(bare).value, text, "a text or a number", f"write {bare[:40]}")
@@ -88,7 +87,7 @@ def _number(text: str) -> Reading:
 
 def _integer(text: str, base: int) -> Reading:
     value = int(text, base) if len(text) <= _LONGEST_NUMBER else text
-    if value in INT64:
+    if isinstance(value, int) and value in INT64:  # `in` walks the range for anything else
         return Reading(value)
     return Reading(value, f"{shortened(text)} does not fit in 64 bits", "no engine can take it")
 
@@ -102,15 +101,20 @@ def _float(text: str) -> Reading:
 def _other_base(text: str) -> Reading:
     bare = text.replace("_", "")
     digits = bare.lstrip("+-")
-    base = {"o": 8, "b": 2, "x": 16}.get(digits[1:2], 8)
-    if len(digits) > 24 or not digits[2:]:
+    if len(digits) > 24 or (not digits[2:] and not digits.isdecimal()):
         return _disputed(text, text, "a text or a number", "")
-    if digits[1].isdigit():  # 010: Kubernetes reads octal, and decimal where that is impossible
+    if digits.isdecimal():  # 010: Kubernetes reads octal, and decimal where that is impossible
         base = 8 if set(digits) <= set("01234567") else 10
         how = "octal or decimal" if base == 8 else "a text or a decimal number"
         return _disputed(int(bare, base), text, how, f"write {int(bare)} without leading zeros")
-    value = int(bare, base)
+    value = int(bare, {"o": 8, "b": 2, "x": 16}[digits[1]])
     return _disputed(value, text, "a text or a number", f"write the number {value}")
+
+
+def _decimal(value: Any) -> str:
+    if not isinstance(value, float) or not 1e-4 <= abs(value) < 1e16:
+        return ""
+    return f"write {int(value) if value.is_integer() else value}"
 
 
 def _disputed(value: Any, text: str, how: str, otherwise: str) -> Reading:

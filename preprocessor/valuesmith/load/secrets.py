@@ -12,6 +12,7 @@ from valuesmith.diagnostics import Diagnostic, Position, Source
 _WRITTEN = re.compile(r"hf_token[\"']?\s*[:=]\s*(?:[\"']([^\"']+)|([^\s\"',{}\[\]][^\s,}\]]*))")
 _NULLS = ("null", "Null", "NULL", "~")
 _SHORTEST = 4  # a shorter text is hidden beside its key only: it would turn up in every word
+_LONG = 12  # from here on no word of ours can be meant
 
 
 def masked(diagnostics: Iterable[Diagnostic], secrets: Iterable[str] = ()) -> list[Diagnostic]:
@@ -23,15 +24,15 @@ def masked(diagnostics: Iterable[Diagnostic], secrets: Iterable[str] = ()) -> li
     items = list(diagnostics)
     parts = {line.strip() for secret in secrets for line in secret.splitlines()}
     for source in {id(item.at.source): item.at.source for item in items if item.at}.values():
-        parts.update(found for line in source.lines for found in _written(line))
+        parts.update(found for line in source.lines if "hf_token" in line for found in _written(line))
+    if not parts:
+        return items
     hidden = sorted((part for part in parts if len(part) >= _SHORTEST), key=len, reverse=True)
     sources: dict[int, Source] = {}
     return [_masked(item, hidden, sources) for item in items]
 
 
 def _written(line: str) -> list[str]:
-    if "hf_token" not in line:
-        return []
     found = [match[1] or match[2] for match in _WRITTEN.finditer(line)]
     return [text for text in found if text not in _NULLS]
 
@@ -41,7 +42,10 @@ def _masked(item: Diagnostic, hidden: list[str], sources: dict[int, Source]) -> 
     if at is not None:
         source = sources.get(id(at.source))
         if source is None:
-            lines = tuple(_hide(line, [*hidden, *_written(line)]) for line in at.source.lines)
+            lines = tuple(
+                _hide(line, [*hidden, *(_written(line) if "hf_token" in line else ())])
+                for line in at.source.lines
+            )
             source = at.source if lines == at.source.lines else Source(at.source.name, lines)
             sources[id(at.source)] = source
         at = Position(source, at.line, at.column, at.width)
@@ -52,6 +56,9 @@ def _masked(item: Diagnostic, hidden: list[str], sources: dict[int, Source]) -> 
 
 def _hide(text: str, hidden: list[str]) -> str:
     for secret in hidden:
-        # Not inside a word: `hf_token` as the token must not hide the key's own name.
+        if len(secret) >= _LONG:
+            text = text.replace(secret, "*" * len(secret))
+            continue
+        # No part of a word and no key: `hf_token` as the token must not hide the key's own name.
         text = re.sub(rf"(?<![\w.-]){re.escape(secret)}(?![\w-])(?!\s*:)", "*" * len(secret), text)
     return text

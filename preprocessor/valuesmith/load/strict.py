@@ -36,7 +36,7 @@ def read_text(text: str, name: str, problems: Collector) -> Node | None:
     except ConfigError as error:
         problems.items += masked(error.diagnostics)
         return None
-    reader = Reader(Source.from_text(name, text), text)
+    reader = Reader(Source(name, tuple(text.split("\n"))), text)
     found = reader.read()
     problems.items += masked(reader.problems.items)
     if found and not _is_null(found[0]):
@@ -54,7 +54,7 @@ def documents(text: str, name: str, *, lenient: bool = False) -> list[Node]:
     """
     limits = MANIFESTS if lenient else Limits()
     text = cleaned(text, name, limits.text)
-    reader = Reader(Source.from_text(name, text), text, not lenient, True, limits)
+    reader = Reader(Source(name, tuple(text.split("\n"))), text, not lenient, True, limits)
     found = reader.read()
     if reader.problems.has_errors:
         raise ConfigError(masked(reader.problems.items))
