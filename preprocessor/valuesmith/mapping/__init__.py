@@ -12,14 +12,15 @@ from dataclasses import replace
 
 from valuesmith.deployment import Deployment, Process, Role
 from valuesmith.diagnostics import Collector
-from valuesmith.mapping import wire
-from valuesmith.mapping.extra import ExtraWords, lay_engine_args
+from valuesmith.mapping import engine_flags, wire
+from valuesmith.mapping.engine_args import lay_engine_args
+from valuesmith.mapping.extra import ExtraWords
 from valuesmith.mapping.parameters import Mapper
 from valuesmith.mapping.scope import Scope, role_facts, shared_facts
 from valuesmith.mapping.spelling import Choice, Spelling
 from valuesmith.mapping.table import NO_FLAGS, Selected, Table, selection, table
 from valuesmith.mapping.wiring import Program, program
-from valuesmith.mapping.words import Parts
+from valuesmith.mapping.words import Parts, native
 
 __all__ = [
     "NO_FLAGS",
@@ -33,12 +34,13 @@ __all__ = [
 ]
 
 FRONTEND = "dynamo.frontend"
+PLANNER = "dynamo.planner"
 WORKERS = {"vllm": "dynamo.vllm", "sglang": "dynamo.sglang", "trtllm": "dynamo.trtllm"}
 SERVERS = {"vllm": "vllm.serve", "sglang": "sglang.launch_server"}
 
 
 def apply(deployment: Deployment, table: Table) -> Deployment:
-    """*deployment* with the process of every role, and of the frontend.
+    """*deployment* with the process of every role, of the frontend, and of a planner if one is asked for.
 
     Raises:
         ConfigError: with everything that the releases in use cannot express, and everything in
@@ -60,6 +62,8 @@ def apply(deployment: Deployment, table: Table) -> Deployment:
         for role in deployment.roles
     )
     services = {**deployment.services, "frontend": _frontend(deployment, whole, problems)}
+    if shared["planner"].value:
+        services["planner"] = _planner(deployment, whole, problems)
     problems.raise_errors()
     found = tuple(item for item in problems.items if item not in deployment.diagnostics)
     return replace(
@@ -85,10 +89,14 @@ def _worker(deployment: Deployment, table: Table, scope: Scope, problems: Collec
     wire.wire(deployment, started, scope, parts, problems)
     wire.surroundings(deployment, parts)
     wire.family(deployment, role.name, parts)
-    extra = role.parameters.get("extra_cli_args")
-    if extra is not None and extra.value:
-        ExtraWords(deployment, started, scope, parts, problems).lay(extra, table)
+    wire.block_manager(deployment, role.name, parts, problems)
     lay_engine_args(deployment, started, scope, parts, problems)
+    extra = role.parameters.get("extra_cli_args")
+    given = extra.value if extra is not None and extra.value else ()
+    if engine_flags.wanted(deployment, role):
+        engine_flags.spread(parts, given)
+    if extra is not None and given:
+        ExtraWords(deployment, started, scope, parts, problems).lay(extra, table)
     return Process(
         program=started.name,
         command=started.command,
@@ -104,4 +112,14 @@ def _frontend(deployment: Deployment, scope: Scope, problems: Collector) -> Proc
     parts = Parts()
     wire.wire(deployment, started, scope, parts, problems)
     wire.router(deployment, started, parts, problems)
+    return Process(started.name, started.command, parts.args, parts.env)
+
+
+def _planner(deployment: Deployment, scope: Scope, problems: Collector) -> Process:
+    started = program(PLANNER)
+    parts = Parts()
+    wire.wire(deployment, started, scope, parts, problems)
+    given = deployment.config.leaf("DynConfig.planner_config")
+    if given is not None and given.value:
+        parts.merge("config", replace(given, value=native(given.value)))
     return Process(started.name, started.command, parts.args, parts.env)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``extra_cli_args`` and ``extra_engine_args`` of a role, laid over what we made."""
+"""``extra_cli_args`` of a role, laid over the words that we made."""
 
 from __future__ import annotations
 
@@ -9,15 +9,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from valuesmith import facts
 from valuesmith.deployment import Deployment, Role
 from valuesmith.diagnostics import Collector, Position
-from valuesmith.mapping import words
+from valuesmith.mapping import engine_flags, words
 from valuesmith.mapping.scope import Scope
 from valuesmith.mapping.table import Table, selection
 from valuesmith.mapping.wiring import Program
 from valuesmith.mapping.words import Parts
-from valuesmith.tree import Leaf, Path, dotted
+from valuesmith.tree import Leaf
 
 _SHORT = re.compile(r"-([A-Za-z][A-Za-z-]*)((?:[.=].*)?|\d+)", re.DOTALL)
 
@@ -121,8 +120,9 @@ class ExtraWords:
         assert flag is not None
         at = self._at(leaf, item)
         owned = self._owned(flag.name)
-        if owned is not None:
-            self._own_problem(flag, item, self.program.owned[owned], at)
+        source = self.program.owned[owned] if owned is not None else self._owned_inside(item, flag)
+        if source is not None:
+            self._own_problem(flag, item, source, at)
             return True
         for refused in self.program.refused:
             if refused.flag == flag.name and refused.releases.hold(
@@ -146,6 +146,17 @@ class ExtraWords:
             return None
         return next((flag for flag in owned if flag.startswith(name)), None)
 
+    def _owned_inside(self, item: Item, flag: Word) -> str | None:
+        """What says an engine config key that *flag* gives (``--trtllm.KEY``, ``--override-engine-args``)."""
+        known = self.program.owned_config
+        if flag.name == engine_flags.DYNAMIC and flag.path:
+            return known.get(flag.path[0])
+        if flag.name == engine_flags.OVERRIDE and known and len(item.values) == 1:
+            value = _parsed(item.values[0])
+            keys = [key for key in value if key in known] if isinstance(value, Mapping) else []
+            return known[keys[0]] if keys else None
+        return None
+
     def _own_problem(self, flag: Word, item: Item, source: str, at: Position | None) -> None:
         said = " ".join([flag.spelled, *item.values])
         known = self.scope.leaf(tuple(source.split(".")))
@@ -165,12 +176,15 @@ class ExtraWords:
     def _lay(self, item: Item, leaf: Leaf, old: Mapping[str, str]) -> None:
         flag, args = item.flag, self.parts.args
         if flag is not None:
-            name = flag.name
+            name = self._joined_name(flag)
+            if name == engine_flags.OVERRIDE and flag.name == engine_flags.DYNAMIC:
+                flag = replace(flag, name=name)
             ours = args.get(name)
             if ours is not None and isinstance(ours.value, Mapping):
                 self._merge(item, flag, leaf)
                 return
-            if not flag.path and (ours is not None or words.opposite(name) in args):
+            whole = not flag.path or name != flag.name
+            if whole and (ours is not None or words.opposite(name) in args):
                 before = args.pop(name, None) or args.pop(words.opposite(name))
                 args[name] = self._leaf(leaf, item, _value(item), before)
                 return
@@ -178,6 +192,15 @@ class ExtraWords:
                 del args[old[name]]
         for offset, text in enumerate(item.texts):
             self.parts.extra.append(self._word(leaf, item.start + offset, text))
+
+    def _joined_name(self, flag: Word) -> str:
+        """The name that *flag* has among our arguments: an engine config's flag may stand there whole."""
+        if flag.name == engine_flags.DYNAMIC and flag.path:
+            ours = self.parts.args.get(engine_flags.OVERRIDE)
+            if ours is not None and isinstance(ours.value, Mapping):
+                return engine_flags.OVERRIDE
+            return ".".join((flag.name, *flag.path))
+        return flag.name
 
     def _merge(self, item: Item, flag: Word, leaf: Leaf) -> None:
         """Join a JSON flag with ours; the user's keys win."""
@@ -221,60 +244,3 @@ def _parsed(text: str) -> Any:
         return json.loads(text)
     except ValueError:
         return text
-
-
-def lay_engine_args(
-    deployment: Deployment, program: Program, scope: Scope, parts: Parts, problems: Collector
-) -> None:
-    """Merge ``extra_engine_args`` into the engine config; the user's values win."""
-    assert scope.role is not None
-    role = scope.role
-    leaf = role.parameters.get("extra_engine_args")
-    if leaf is None or not leaf.value:
-        return
-    if deployment.backend != "trtllm":
-        problems.error(
-            "VS436",
-            f"extra_engine_args ({role.name}) is for TensorRT-LLM: "
-            f"{facts.ENGINES[deployment.backend]} has no engine config",
-            leaf.at,
-            "give flags in extra_cli_args",
-        )
-        return
-    for path, value in _flat(leaf.value):
-        source = program.owned_config.get(str(path[0]))
-        if source is not None:
-            known = scope.leaf(tuple(source.split(".")))
-            ours = f"{source} says {words.plain_text(known.value)}" if known else f"{source} decides it"
-            problems.error(
-                "VS435",
-                f"extra_engine_args of {role.name} gives {dotted(path)} {words.plain_text(value)}, "
-                f"but {ours}",
-                leaf.place(path),
-                f"set Workers.{role.name}.{source} instead"
-                if source in role.parameters
-                else "remove it",
-            )
-            continue
-        before = parts.config.get(path)
-        for known_path in [p for p in parts.config if _overlaps(p, path)]:
-            del parts.config[known_path]
-        if value is not None:
-            text = f"extra_engine_args {dotted(path)}"
-            origin = replace(leaf.origin, at=leaf.place(path), text=text, replaced=before)
-            parts.config[path] = Leaf(value, origin)
-
-
-def _flat(value: Mapping[str, Any], prefix: Path = ()) -> Iterator[tuple[Path, Any]]:
-    for key, item in value.items():
-        path = (*prefix, key)
-        if isinstance(item, Mapping) and item:
-            yield from _flat(item, path)
-        else:
-            yield path, item
-
-
-def _overlaps(one: Path, other: Path) -> bool:
-    """Whether one path is the other, or lies above it."""
-    size = min(len(one), len(other))
-    return one[:size] == other[:size]

@@ -46,9 +46,15 @@ class Scope:
 
     def evaluate(self, expression: Expression) -> tuple[Any, Reads]:
         """The value of *expression* and the leaves that it read, by name."""
+        names = expression.names
+        if len(names) == 1 and expression.text == ".".join(names[0]):
+            # Most expressions are one name: nothing needs to be evaluated.
+            found = self.leaf(names[0])
+            if found is not None:
+                return found.value, ((expression.text, found),)
         scope: dict[str, Any] = {}
         reads: list[tuple[str, Leaf]] = []
-        for name in expression.names:
+        for name in names:
             leaf = self.leaf(name)
             if leaf is not None:
                 reads.append((".".join(name), leaf))
@@ -71,7 +77,8 @@ class Scope:
                 for key in name[2:]:
                     value = value.get(key) if isinstance(value, Mapping) else None
                 return value
-        below = self.config.under(*name)
+        # A section as a whole; anything else that has no leaf is unset.
+        below = self.config.under(*name) if len(name) == 1 and name[0][0].isupper() else None
         return Tree(below).plain() if below else None
 
 
@@ -95,9 +102,28 @@ def shared_facts(deployment: Deployment) -> dict[str, Leaf]:
         "transport": _leaf(config, "K8sConfig.transport", deployment.transport),
         "moe_kernel": known(hardware.moe_kernel, "the MoE kernel"),
         "multi_node_nvlink": known(hardware.multi_node_nvlink, "multi-node NVLink"),
+        "encoder": _encoder(deployment),
+        "kvbm": _asked(config, "DynConfig.kvbm_config"),
+        "planner": _asked(config, "DynConfig.planner_config"),
         **_model(config),
         **_router(config),
     }
+
+
+def _encoder(deployment: Deployment) -> Leaf:
+    """Whether there are encode workers."""
+    count = deployment.config.leaf("WorkerConfig.encode_workers")
+    reads = (("WorkerConfig.encode_workers", count),) if count is not None else ()
+    there = deployment.role("encode") is not None
+    return derived(there, "encode workers are described" if there else "no encode workers", *reads)
+
+
+def _asked(config: Tree, name: str) -> Leaf:
+    """Whether a person gave the map *name*."""
+    found = config.leaf(name)
+    if found is None or found.value is None:
+        return derived(False, f"{name} is not given")
+    return found.because("derived", True, f"{name} is given")
 
 
 def role_facts(role: Role) -> dict[str, Leaf]:
@@ -175,12 +201,16 @@ def _without_events(config: Tree) -> bool:
 
 
 def router_options(config: Tree) -> dict[str, Leaf]:
-    """``DynConfig.router_config`` by option, whether it is one leaf or several."""
-    whole = config.leaf("DynConfig.router_config")
-    if whole is None:
-        below = config.under("DynConfig", "router_config")
-        return {str(path[0]): leaf for path, leaf in below.items() if len(path) == 1}
-    return inner_leaves(whole) if isinstance(whole.value, Mapping) else {}
+    """``DynConfig.router_config`` by option."""
+    return entries(config, "DynConfig.router_config")
+
+
+def entries(config: Tree, name: str) -> dict[str, Leaf]:
+    """The entries of the map at *name*, each as a leaf with its own place."""
+    whole = config.leaf(name)
+    if whole is None or not isinstance(whole.value, Mapping):
+        return {}
+    return inner_leaves(whole)
 
 
 def inner_leaves(whole: Leaf) -> dict[str, Leaf]:
@@ -211,6 +241,9 @@ KNOWN_FACTS = frozenset(
         "transport",
         "moe_kernel",
         "multi_node_nvlink",
+        "encoder",
+        "kvbm",
+        "planner",
         "model",
         "hf_home",
         "router_mode",

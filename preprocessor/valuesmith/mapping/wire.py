@@ -10,9 +10,9 @@ from valuesmith import facts
 from valuesmith.deployment import Deployment
 from valuesmith.diagnostics import Collector, Position, did_you_mean
 from valuesmith.mapping import words
-from valuesmith.mapping.scope import Scope, router_options
+from valuesmith.mapping.scope import Scope, entries, router_options
 from valuesmith.mapping.spelling import choice_text, joined_span, span
-from valuesmith.mapping.wiring import ABSENT, Option, Program, Step, steps
+from valuesmith.mapping.wiring import ABSENT, Option, Program, Step, kvbm_variables, steps
 from valuesmith.mapping.words import Parts
 from valuesmith.tree import Leaf, Origin
 
@@ -38,6 +38,10 @@ def wire(
 
 def _leaf(step: Step, scope: Scope) -> Leaf | None:
     """What *step* sets, or ``None`` when it does not apply."""
+    if step.needs:
+        needed = scope.leaf(step.needs)
+        if needed is None or not needed.value:
+            return None
     if step.given:
         given = scope.leaf(tuple(step.given.split(".")))
         if given is None or not given.is_user:
@@ -154,6 +158,22 @@ def _option(
     if flag:
         text = f"{name} → --{flag} (dynamo.frontend)"
         parts.args[flag] = words.mapped(value, option.at, text, (key, leaf))
+
+
+def block_manager(deployment: Deployment, role: str, parts: Parts, problems: Collector) -> None:
+    """``DynConfig.kvbm_config`` to variables of the workers that compute prompts."""
+    if role not in ("agg", "prefill"):
+        return
+    known = kvbm_variables()
+    for name, leaf in entries(deployment.config, "DynConfig.kvbm_config").items():
+        key = f"DynConfig.kvbm_config.{name}"
+        if name not in known:
+            hint = did_you_mean(name, known) or f"known: {', '.join(known)}"
+            problems.error("VS447", f"unknown option {key}", leaf.at, hint)
+        elif leaf.value is not None:
+            variable, at = known[name]
+            value = words.plain_text(leaf.value)
+            parts.env[variable] = words.mapped(value, at, f"{name} → {variable}", (key, leaf))
 
 
 def check(deployment: Deployment, program: Program, scope: Scope, problems: Collector) -> None:

@@ -46,6 +46,7 @@ class Step:
     value: Expression | None = None
     when: Expression | None = None
     given: str = ""
+    needs: tuple[str, ...] = ()
     roles: tuple[str, ...] = ()
     choices: tuple[Choice, ...] = ()
 
@@ -127,6 +128,13 @@ def program(name: str) -> Program:
 
 
 @cache
+def kvbm_variables() -> Mapping[str, tuple[str, Position]]:
+    """Options of ``DynConfig.kvbm_config``: the variable that says each, and where that is written."""
+    whole = _map(_map(facts.positioned("wiring.yaml"))["kvbm"].node)
+    return {name: (to_plain(entry.node), entry.node.at) for name, entry in whole.items()}
+
+
+@cache
 def steps(name: str, role: str, dynamo: str, engine: str | None) -> tuple[Step, ...]:
     """The steps of program *name* that hold for *role* and these releases."""
     return tuple(
@@ -181,6 +189,7 @@ def _step(node: Node, program_name: str) -> Step:
         value=_expression(entries, "value"),
         when=_expression(entries, "when"),
         given=_plain(entries, "given", ""),
+        needs=tuple(_plain(entries, "needs").split(".")) if "needs" in entries else (),
         roles=tuple(_plain(entries, "roles", ())),
         choices=tuple(_choice(item) for item in _list(entries, "choices")),
     )
