@@ -45,7 +45,8 @@ CASES: dict[str, Any] = {
                 "log_level": "warning",
                 "multinode": True,
                 "monitoring_enabled": True,
-            }
+            },
+            "K8sConfig": {"k8s_image_pull_secret": "pull"},
         }
     ),
 }
@@ -152,6 +153,14 @@ def test_every_key_of_llmdconfig_has_its_place() -> None:
     env = {entry["name"]: entry.get("value") for entry in values["decode"]["containers"][0]["env"]}
     assert env["VLLM_LOGGING_LEVEL"] == "WARNING"
     assert values["decode"]["monitoring"]["podmonitor"]["enabled"] is True
+    assert values["decode"]["imagePullSecrets"] == [{"name": "pull"}]
+
+
+def test_keys_that_only_dynamo_uses_are_told() -> None:
+    over = {"DynConfig": {"enable_router": True, "router_config": {"router_temperature": 1.0}}}
+    told = [item.message for item in llmd.notes(disagg(over).deployment)]
+    assert "DynConfig.enable_router is about Dynamo and has no effect with llm-d" in told
+    assert "DynConfig.router_config is about Dynamo and has no effect with llm-d" in told
 
 
 # H2, H3: SGLang renders, with its own disaggregation.

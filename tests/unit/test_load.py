@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -13,11 +15,12 @@ from typing import Any
 
 import pytest
 import yaml
-from paths import SHARED, needs_shared
+from paths import HELMS, SHARED, needs_shared
 
 from valuesmith import load
 from valuesmith.diagnostics import ConfigError
 from valuesmith.load.reader import Limits
+from valuesmith.load.scalars import read_plain
 
 
 def plain(text: str) -> Any:
@@ -86,7 +89,7 @@ def test_scalars_that_all_readers_agree_on_keep_their_type(spelled: str, value: 
     assert type(found) is type(value)
 
 
-DISPUTED = "y Y yes No ON off 010 08 0o17 0b1 1_0 1_0.5 12:30 1e3 1E+3 +.5 .inf = -0x1F"
+DISPUTED = "y Y yes No ON off 010 08 0o17 0b1 1_0 1_0.5 12:30 1e3 1E+3 +.5 .inf = -0x1F 0X1f 0B1 0O7 0_"
 
 
 @pytest.mark.parametrize("spelled", DISPUTED.split())
@@ -118,6 +121,30 @@ def test_saved_results_read_as_any_yaml_reader_would() -> None:
     assert len(files) >= 48
     for file in files:
         assert load.to_plain(load.read([file]).root) == yaml.safe_load(file.read_text())
+
+
+@pytest.mark.parametrize("helm", [pytest.param(path, id=name) for name, path in HELMS.items()])
+def test_helm_reads_accepted_scalars_as_we_do(helm: Path, tmp_path: Path) -> None:
+    if not helm.exists():
+        pytest.skip(f"no {helm.name} in .tools/bin")
+    spelled = (
+        "8 -0 +8 0x1F 0.90 1. .5 1.5e+3 1.5e-3 00.5 +1.5 true True FALSE null ~ nan inf yEs 1.2.3 v1 a:b "
+        "8000:8000 10.0.0.1:80 100Gi - + . .. 1e 0x 0o8 2026-1 e3 1.5e 0b2 Y1 100m 2147483648"
+    ).split()
+    accepted = [text for text in spelled if not load.disagreement(text) and text != "-"]
+    assert len(accepted) >= len(spelled) - 2
+    (tmp_path / "templates").mkdir()
+    (tmp_path / "Chart.yaml").write_text("apiVersion: v2\nname: read\nversion: 0.1.0\n")
+    (tmp_path / "templates/read.yaml").write_text("values: {{ toRawJson .Values.items | squote }}\n")
+    (tmp_path / "values.yaml").write_text("items:\n" + "".join(f"- {text}\n" for text in accepted))
+    command = [helm, "template", "x", tmp_path]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    found = json.loads(yaml.safe_load(printed)["values"])
+    for text, value in zip(accepted, found, strict=True):
+        ours = read_plain(text).value
+        assert ours == value, text
+        assert isinstance(ours, str) == isinstance(value, str), text
+        assert isinstance(ours, bool) == isinstance(value, bool), text
 
 
 # ---------------------------------------------------------------- positions
