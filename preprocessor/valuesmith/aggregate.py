@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 from valuesmith import facts, releases
 from valuesmith.deployment import ROLES, Deployment, Role
@@ -53,13 +53,21 @@ class Target:
     chart: str | None
     backends: tuple[str, ...]
     modes: tuple[str, ...]
+    engine_flags: bool
     aliases: tuple[str, ...]
 
 
 def targets() -> dict[str, Target]:
     """The known targets by name."""
     return {
-        name: Target(name, row["chart"], *(tuple(row[k]) for k in ("backends", "modes", "aliases")))
+        name: Target(
+            name,
+            row["chart"],
+            tuple(row["backends"]),
+            tuple(row["modes"]),
+            row["engine_flags"],
+            tuple(row["aliases"]),
+        )
         for name, row in facts.data("targets.yaml").items()
     }
 
@@ -270,7 +278,7 @@ def _role(tree: Tree, name: str, problems: Collector) -> Role:
 
 
 def settle(deployment: Deployment) -> Deployment:
-    """*deployment* with its name, namespace and benchmark URL, which rules may have a say in."""
+    """*deployment* with its name, which rules may have a say in."""
     tree = deployment.config
     router = tree.leaf("DynConfig.enable_router")
     name = tree.leaf("K8sConfig.name")
@@ -285,22 +293,23 @@ def settle(deployment: Deployment) -> Deployment:
             *reads,
             at=prefix.at if prefix is not None else None,
         )
-    leaves: dict[Path, Leaf] = {("K8sConfig", "name"): name}
-    url = tree.leaf("BenchConfig.endpoint_url")
-    if url is None or not url.value:
-        namespace = tree.value("K8sConfig.k8s_namespace")
-        leaves["BenchConfig", "endpoint_url"] = derived(
-            f"http://{name.value}-frontend.{namespace}.svc.cluster.local:8000",
-            "the frontend Service that the operator makes",
-            ("K8sConfig.name", name),
-        )
-    return _with_config(deployment, tree.updated(leaves))
+    return replace(deployment, config=tree.updated({("K8sConfig", "name"): name}))
 
 
-def _with_config(deployment: Deployment, tree: Tree) -> Deployment:
-    from dataclasses import replace
+def with_endpoint(deployment: Deployment, url: str | None) -> Deployment:
+    """*deployment* with the benchmark's URL, unless the input has one.
 
-    return replace(deployment, config=tree)
+    *url* is that of the target's Service; without one it is the router's, installed as ``<name>-router``.
+    """
+    tree = deployment.config
+    given = tree.leaf("BenchConfig.endpoint_url")
+    if given is not None and given.value:
+        return deployment
+    name = tree[("K8sConfig", "name")]
+    if url is None:
+        url = f"http://{name.value}-router.{tree.value('K8sConfig.k8s_namespace')}.svc.cluster.local"
+    leaf = derived(url, "the Service that clients of this target reach", ("K8sConfig.name", name))
+    return replace(deployment, config=tree.updated({("BenchConfig", "endpoint_url"): leaf}))
 
 
 def reference(tree: Tree, *key: str) -> Reference:

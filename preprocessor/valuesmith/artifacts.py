@@ -6,15 +6,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from valuesmith import __version__, facts, helm, writer
+from valuesmith import __version__, facts, helm, kustomize, writer
 from valuesmith.diagnostics import Diagnostic
 from valuesmith.pipeline import Resolved
 from valuesmith.scripts import bench, fpm, local
-from valuesmith.tree import Leaf, Tree
+from valuesmith.targets import benchmark
+from valuesmith.tree import Tree, flatten
 from valuesmith.writer import Artifacts, File
 
 MANIFEST = "k8s_deploy.yaml"
@@ -70,7 +71,7 @@ def render(resolved: Resolved, inputs: Iterable[str], kube_version: str | None =
 
 def _dynamo(resolved: Resolved, inputs: list[str], kube_version: str | None) -> Rendering:
     text = values_text(resolved, inputs)
-    manifest, benchmark = _charted(resolved, "dynamo", resolved.tree, kube_version)
+    manifest, job = _charted(resolved, "dynamo", resolved.tree, kube_version)
     head = header(inputs)
     files = {
         "values.yaml": File.text(text),
@@ -80,34 +81,34 @@ def _dynamo(resolved: Resolved, inputs: list[str], kube_version: str | None) -> 
             name: File.text(script, executable=True)
             for name, script in local.run_scripts(resolved.deployment, f"# {head}").items()
         },
-        **_benchmark(resolved, head, benchmark),
+        **_benchmark(resolved, head, job),
     }
     return Rendering(resolved, files, manifest, text)
 
 
 def _charted(resolved: Resolved, chart: str, values: Tree, kube_version: str | None) -> tuple[str, str]:
     """The manifest and, apart from it, the benchmark Job, from one run of Helm."""
-    shown = values.updated({("benchmark", "enabled"): Leaf(True, values_origin())})
+    shown = values.plain()
+    shown["benchmark"] = {**_benchmark_values(resolved), "enabled": True}
     text = helm.template(
         chart_path(chart),
-        writer.yaml_text(shown.plain()),
+        writer.yaml_text(shown),
         resolved.name,
         resolved.namespace,
         kube_version=kube_version,
         tree=values,
     )
     manifest: list[str] = []
-    benchmark: list[str] = []
+    jobs: list[str] = []
     for source, document in _documents(text):
-        (benchmark if "/benchmark" in source else manifest).append(document)
-    return "---\n".join(manifest), "---\n".join(benchmark)
+        (jobs if "/benchmark" in source else manifest).append(document)
+    return "---\n".join(manifest), "---\n".join(jobs)
 
 
-def values_origin() -> Any:
-    """The origin of values that only this run uses."""
-    from valuesmith.tree import Origin
-
-    return Origin("derived", None, "rendered beside the manifests")
+def _benchmark_values(resolved: Resolved) -> dict[str, Any]:
+    """``benchmark`` of our charts' values; a chart whose contract is not ours does not carry it in its file."""
+    own = resolved.values.get("benchmark")
+    return dict(own) if own else Tree(flatten(benchmark.values(resolved.deployment))).plain()
 
 
 def _documents(text: str) -> list[tuple[str, str]]:
@@ -136,8 +137,7 @@ def _engine_configs(resolved: Resolved, head: str) -> dict[str, File]:
 
 
 def _benchmark(resolved: Resolved, head: str, job: str) -> dict[str, File]:
-    values = resolved.values.get("benchmark", {})
-    script = bench.script(values, resolved.deployment.config, f"# {head}")
+    script = bench.script(_benchmark_values(resolved), resolved.deployment.config, f"# {head}")
     return {
         "bench_run.sh": File.text(script, executable=True),
         BENCHMARK: File.text(_marked(head, job)),
@@ -161,7 +161,65 @@ def _fpm(resolved: Resolved, inputs: list[str], kube_version: str | None) -> Ren
     return Rendering(resolved, files, manifest)
 
 
+def _lws(resolved: Resolved, inputs: list[str], kube_version: str | None) -> Rendering:
+    return _of_chart(resolved, inputs, kube_version, "lws", "values.yaml")
+
+
+def _llmd_helm(resolved: Resolved, inputs: list[str], kube_version: str | None) -> Rendering:
+    rendering = _of_chart(resolved, inputs, kube_version, "llm-d-modelservice", "llm-d-values.yaml")
+    return replace(rendering, files={**rendering.files, **_router_values(resolved, inputs)})
+
+
+def _of_chart(
+    resolved: Resolved, inputs: list[str], kube_version: str | None, chart: str, values_file: str
+) -> Rendering:
+    """Values, manifest and benchmark helpers of a target that is one chart and no scripts."""
+    text = values_text(resolved, inputs)
+    manifest, job = _charted(resolved, chart, resolved.tree, kube_version)
+    head = header(inputs)
+    files = {
+        values_file: File.text(text),
+        MANIFEST: File.text(_marked(head, manifest)),
+        **_benchmark(resolved, head, job),
+    }
+    return Rendering(resolved, files, manifest, text)
+
+
+def _llmd_kustomize(resolved: Resolved, inputs: list[str], kube_version: str | None) -> Rendering:
+    from valuesmith.targets import llmd_kustomize
+
+    head = header(inputs)
+    deployment = resolved.deployment
+    files: dict[str, File] = {}
+    for name, content in llmd_kustomize.overlay(deployment).items():
+        text = (
+            json.dumps(content, indent=2) + "\n"
+            if name.endswith(".json")
+            else writer.yaml_text(content, [head])
+        )
+        files[name] = File.text(text)
+    for name, text in llmd_kustomize.base_files(deployment).items():
+        files[name] = File.text(f"# {head}\n{text}")
+    files |= _router_values(resolved, inputs)
+    manifest = (
+        kustomize.built({n: f.content for n, f in files.items()})
+        if llmd_kustomize.base_of(deployment).kind == "builtin"
+        else ""
+    )
+    return Rendering(resolved, files, manifest)
+
+
+def _router_values(resolved: Resolved, inputs: list[str]) -> dict[str, File]:
+    from valuesmith.targets import llmd_router
+
+    values = llmd_router.values(resolved.deployment).plain()
+    return {"router.values.yaml": File.text(writer.yaml_text(values, [header(inputs)]))}
+
+
 RECIPES: dict[str, Callable[[Resolved, list[str], str | None], Rendering]] = {
     "dynamo": _dynamo,
+    "llm-d-helm": _llmd_helm,
+    "llm-d-kustomize": _llmd_kustomize,
     "fpm": _fpm,
+    "lws": _lws,
 }

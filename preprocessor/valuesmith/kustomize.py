@@ -7,6 +7,8 @@ import json
 import os
 import re
 import shutil
+import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from valuesmith import helm_errors, tools
@@ -100,6 +102,20 @@ def build(
     if outcome.code < 0 or not text or _NOT_THE_INPUT.search(text):
         raise tools.failed(str(kustomize), outcome, text)
     raise ConfigError(_explained(text, folder))
+
+
+def built(files: Mapping[str, bytes]) -> str:
+    """The manifests of an overlay that is not written yet; *files* maps relative names to contents.
+
+    Raises as :func:`build` does.
+    """
+    with tempfile.TemporaryDirectory(prefix="valuesmith-") as name:
+        folder = Path(name).resolve() / "overlay"
+        for relative, content in files.items():
+            path = folder / relative
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        return build(folder)
 
 
 def _explained(text: str, folder: Path) -> Diagnostic:

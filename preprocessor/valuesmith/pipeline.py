@@ -84,16 +84,15 @@ def resolve(request: Request) -> Resolved:
     tree = _checked(request, problems)
     tree = _decided(tree, request.options, problems)
     deployment = _collecting(problems, lambda: aggregate.build(inputs.complete(tree)))
-    table = mapping.table(request.mapping)
-    deployment = _ruled(deployment, table, request.base, problems)
-    deployment = aggregate.settle(deployment)
-    roles = topology.plan_roles(deployment.roles, deployment.backend, deployment.config, problems)
-    problems.raise_errors()
-    deployment = replace(deployment, roles=roles)
     target = target_table()[deployment.target]
-    deployment = _collecting(problems, lambda: mapping.apply(deployment, table))
+    if aggregate.targets()[deployment.target].engine_flags:
+        deployment = _started(deployment, request, problems)
+    else:
+        settled = aggregate.settle(deployment)
+        deployment = _collecting(problems, lambda: target.planned(settled))
+    deployment = aggregate.with_endpoint(deployment, target.service_url(deployment))
     values = _collecting(problems, lambda: target.values(deployment))
-    found = (*problems.items, *deployment.diagnostics, *target.remarks(deployment))
+    found = (*problems.items, *deployment.diagnostics, *target.notes(deployment))
     return Resolved(deployment, values, tuple(dict.fromkeys(found)))
 
 
@@ -121,6 +120,16 @@ def _decided(tree: Tree, options: Options, problems: Collector) -> Tree:
         raise ConfigError(dict.fromkeys([*problems.items, *found])) from error
     problems.items += found
     return tree
+
+
+def _started(deployment: Deployment, request: Request, problems: Collector) -> Deployment:
+    """The deployment with the words that its engines are started with: rules, sizes, mapping."""
+    table = mapping.table(request.mapping)
+    ruled = aggregate.settle(_ruled(deployment, table, request.base, problems))
+    roles = topology.plan_roles(ruled.roles, ruled.backend, ruled.config, problems)
+    problems.raise_errors()
+    planned = replace(ruled, roles=roles)
+    return _collecting(problems, lambda: mapping.apply(planned, table))
 
 
 def _ruled(

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """One module a target: a deployment in, the values of its chart out. Nothing is decided here.
 
-A module has ``values(deployment) -> Tree`` and may have ``remarks(deployment)``: warnings that do not stop it.
+A module has ``values(deployment) -> Tree`` and ``service_url(deployment)``. It may have ``notes(deployment)``,
+warnings that do not stop it, and ``planned(deployment)``, which sizes what no rule decides.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -38,10 +39,20 @@ class Shaper:
         assert isinstance(shaped, Tree)
         return shaped
 
-    def remarks(self, deployment: Deployment) -> tuple[Diagnostic, ...]:
+    def notes(self, deployment: Deployment) -> tuple[Diagnostic, ...]:
         """Warnings about this deployment on this target."""
-        found: Iterable[Diagnostic] = getattr(self._load(), "remarks", _nothing)(deployment)
+        found: Iterable[Diagnostic] = getattr(self._load(), "notes", _nothing)(deployment)
         return tuple(found)
+
+    def planned(self, deployment: Deployment) -> Deployment:
+        """*deployment* with the plan of a target whose sizes no rule decides; else unchanged."""
+        plan: Callable[[Deployment], Deployment] = getattr(self._load(), "planned", _same)
+        return plan(deployment)
+
+    def service_url(self, deployment: Deployment) -> str | None:
+        """Where clients reach what this target makes; ``None`` when a router of its own stands before it."""
+        find: Callable[[Deployment], str | None] = getattr(self._load(), "service_url", _nowhere)
+        return find(deployment)
 
     def _load(self) -> ModuleType:
         return import_module(f"valuesmith.targets.{self.module}")
@@ -49,6 +60,14 @@ class Shaper:
 
 def _nothing(_: Deployment) -> tuple[Diagnostic, ...]:
     return ()
+
+
+def _nowhere(_: Deployment) -> str | None:
+    return None
+
+
+def _same(deployment: Deployment) -> Deployment:
+    return deployment
 
 
 @cache

@@ -75,6 +75,12 @@ def name_of(deployment: Deployment) -> str:
     return str(deployment.config.value("K8sConfig.name"))
 
 
+def service_url(deployment: Deployment) -> str:
+    """The frontend's Service, which the operator makes; its port is 8000 whatever the host's port is."""
+    namespace = deployment.config.value("K8sConfig.k8s_namespace")
+    return f"http://{name_of(deployment)}-frontend.{namespace}.svc.cluster.local:8000"
+
+
 def _check_names(deployment: Deployment, problems: Collector) -> None:
     name = deployment.config[("K8sConfig", "name")]
     named_by_prefix = name.origin.kind == "derived"

@@ -83,9 +83,14 @@ def values(deployment: Deployment) -> Tree:
     return Tree(flatten(shaped))
 
 
-def remarks(deployment: Deployment) -> list[Diagnostic]:
+def notes(deployment: Deployment) -> list[Diagnostic]:
     """Which result schema the engine of an older release writes."""
-    return fpm_words.remarks(deployment, deployment.roles[0])
+    return fpm_words.notes(deployment, deployment.roles[0])
+
+
+def service_url(deployment: Deployment) -> str:
+    """Nothing serves requests here; the engine of a measurement answers on its own host alone."""
+    return f"http://127.0.0.1:{deployment.config.value('ServiceConfig.port') or 8000}"
 
 
 def _check_deployment(deployment: Deployment, role: Role, problems: Collector) -> None:

@@ -125,7 +125,7 @@ def _check_phase(
         )
 
 
-def remarks(deployment: Deployment, role: Role) -> list[Diagnostic]:
+def notes(deployment: Deployment, role: Role) -> list[Diagnostic]:
     """A warning where the engine writes another result schema than the contract says."""
     version = deployment.dynamo_version
     if _release(version) >= (1, 4):

@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from valuesmith import facts, runtimes, topology
-from valuesmith.deployment import Deployment
+from valuesmith.deployment import Deployment, Plan
 from valuesmith.diagnostics import Collector, ConfigError, Diagnostic
 from valuesmith.references import parse_reference
 from valuesmith.runtimes import Resolved
@@ -50,6 +51,26 @@ def values(deployment: Deployment, resolved: Resolved | None = None) -> Tree:
         shaped["group"] = _group(found)
     shaped["benchmark"] = benchmark.values(deployment)
     return lws_overlay.laid(Tree(flatten(shaped)), deployment.config.leaf("RuntimeConfig", "values"))
+
+
+def service_url(deployment: Deployment) -> str:
+    """The Service to the leaders."""
+    config = deployment.config
+    name, namespace = config.value("K8sConfig.name"), config.value("K8sConfig.k8s_namespace")
+    return f"http://{name}-frontend.{namespace}.svc.cluster.local:8000"
+
+
+def planned(deployment: Deployment) -> Deployment:
+    """*deployment* with the devices and pods that the runtime's parameters ask for."""
+    sizing = resolve(deployment).sizing
+    each, size = int(sizing.per_pod.value), int(sizing.size.value)
+    plan = Plan(each * size, size, each, f"{size} × {each}")
+    return replace(deployment, roles=tuple(replace(role, plan=plan) for role in deployment.roles))
+
+
+def notes(deployment: Deployment) -> tuple[Diagnostic, ...]:
+    """Warnings about the runtime and its parameters."""
+    return resolve(deployment).diagnostics
 
 
 def resolve(deployment: Deployment) -> Resolved:
