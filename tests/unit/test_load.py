@@ -123,14 +123,17 @@ def test_saved_results_read_as_any_yaml_reader_would() -> None:
         assert load.to_plain(load.read([file]).root) == yaml.safe_load(file.read_text())
 
 
+AGREED = """
+8 -0 +8 0x1F 0.90 1. .5 1.5e+3 1.5e-3 00.5 +1.5 true True FALSE null ~ nan inf yEs 1.2.3 v1 a:b 8000:8000
+10.0.0.1:80 100Gi - + . .. 1e 0x 0o8 2026-1 e3 1.5e 0b2 Y1 100m 2147483648
+"""
+
+
 @pytest.mark.parametrize("helm", [pytest.param(path, id=name) for name, path in HELMS.items()])
 def test_helm_reads_accepted_scalars_as_we_do(helm: Path, tmp_path: Path) -> None:
     if not helm.exists():
         pytest.skip(f"no {helm.name} in .tools/bin")
-    spelled = (
-        "8 -0 +8 0x1F 0.90 1. .5 1.5e+3 1.5e-3 00.5 +1.5 true True FALSE null ~ nan inf yEs 1.2.3 v1 a:b "
-        "8000:8000 10.0.0.1:80 100Gi - + . .. 1e 0x 0o8 2026-1 e3 1.5e 0b2 Y1 100m 2147483648"
-    ).split()
+    spelled = AGREED.split()
     accepted = [text for text in spelled if not load.disagreement(text) and text != "-"]
     assert len(accepted) >= len(spelled) - 2
     (tmp_path / "templates").mkdir()

@@ -27,7 +27,7 @@ _INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9]*)")
 _HEX = re.compile(r"0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"(?:[-+]?[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][-+][0-9]+)?")
 _EXPONENT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
-_OTHER_BASE = re.compile(r"[-+]?0(?:o[0-7_]+|b[01_]+|x[0-9a-fA-F_]+)")
+_OTHER_BASE = re.compile(r"[-+]?0(?:[oO][0-7_]+|[bB][01_]+|[xX][0-9a-fA-F_]+)")
 _LEADING_ZERO = re.compile(r"[-+]?0[0-9_]+")
 _UNDERSCORES = re.compile(r"[-+]?(?:[0-9][0-9_]*(?:\.[0-9_]*)?|\.[0-9][0-9_]*)(?:[eE][-+]?[0-9]+)?")
 _BASE_60 = re.compile(r"[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?")
@@ -107,7 +107,7 @@ def _other_base(text: str) -> Reading:
         base = 8 if set(digits) <= set("01234567") else 10
         how = "octal or decimal" if base == 8 else "a text or a decimal number"
         return _disputed(int(bare, base), text, how, f"write {int(bare)} without leading zeros")
-    value = int(bare, {"o": 8, "b": 2, "x": 16}[digits[1]])
+    value = int(bare, {"o": 8, "b": 2, "x": 16}[digits[1].lower()])
     return _disputed(value, text, "a text or a number", f"write the number {value}")
 
 
