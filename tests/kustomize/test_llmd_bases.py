@@ -436,6 +436,22 @@ def test_a_claim_takes_the_place_of_the_empty_volume(tmp_path: Path) -> None:
     assert token["valueFrom"]["secretKeyRef"]["name"] == "token"
 
 
+def test_monitoring_adds_a_monitor_of_the_served_port(tmp_path: Path) -> None:
+    objects = built(pd({"LlmdConfig": {"monitoring_enabled": True}}), tmp_path)
+    (monitor,) = [item for item in objects if item["kind"] == "PodMonitor"]
+    selector = monitor["spec"]["selector"]["matchLabels"]
+    for role in ("prefill", "decode"):
+        assert selector.items() <= pod_of(workload(objects, role), role)["metadata"]["labels"].items()
+        port = monitor["spec"]["podMetricsEndpoints"][0]["port"]
+        assert port in [item["name"] for item in server(objects, role)["ports"]]
+
+
+def test_groups_of_pods_need_a_workload_that_has_them() -> None:
+    with pytest.raises(ConfigError) as caught:
+        pd({"LlmdConfig": {"multinode": True}})
+    assert "VS546" in [item.code for item in caught.value.diagnostics]
+
+
 def test_the_image_is_the_one_given(tmp_path: Path) -> None:
     image = "registry.example/vllm-openai:v0.20.1"
     objects = built(pd({"LlmdConfig": {"vllm_image": image}}), tmp_path)

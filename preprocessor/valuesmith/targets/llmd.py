@@ -99,15 +99,20 @@ def notes(deployment: Deployment) -> tuple[Diagnostic, ...]:
             wanted.at,
             "unless the router does it itself, remove LlmdConfig.routing_proxy_enabled",
         )
-    router = config.leaf("DynConfig.enable_router")
-    if router is not None and router.is_user and router.value:
-        problems.warning(
-            "VS518",
-            "DynConfig.enable_router is about Dynamo's router; llm-d's is a chart of its own",
-            router.at,
-            "install llm-d's router with router.values.yaml",
-        )
-    return tuple(problems.items)
+    return (*problems.items, *about_dynamo(config))
+
+
+def about_dynamo(config: Tree) -> list[Diagnostic]:
+    """A warning for each key that a person gave and that only a Dynamo deployment has a use for."""
+    found = []
+    for name, hint in facts_table()["about_dynamo"].items():
+        leaf = given(config, *name.split("."))
+        inside = [item for item in config.under(*name.split(".")).values() if item.is_user]
+        leaf = leaf if leaf is not None or not inside else inside[0]
+        if leaf is not None and leaf.is_user and leaf.value:
+            message = f"{name} is about Dynamo and has no effect with llm-d"
+            found.append(Diagnostic("VS518", message, leaf.at, hint, "warning"))
+    return found
 
 
 def service_url(deployment: Deployment) -> str | None:

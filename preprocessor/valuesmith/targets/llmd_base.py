@@ -88,6 +88,14 @@ def _workload(deployment: Deployment, problems: Collector) -> str:
             at,
             "remove LlmdConfig.workload, or describe prefill and decode workers",
         )
+    grouped = deployment.config.leaf(SECTION, "multinode")
+    if grouped is not None and grouped.is_user and grouped.value and kind == "deployment":
+        problems.error(
+            "VS546",
+            "LlmdConfig.multinode asks for groups of pods, and those of a Deployment stand alone",
+            grouped.at,
+            "set LlmdConfig.workload to disaggregatedset, or use target llm-d-helm",
+        )
     wide = [role for role in deployment.roles if role.plan is not None and role.plan.nodes > 1]
     if wide and kind == "deployment":
         hint = "set LlmdConfig.workload to disaggregatedset"

@@ -9,6 +9,7 @@ from typing import Any
 from valuesmith import facts
 from valuesmith.deployment import Deployment
 from valuesmith.diagnostics import Collector, Diagnostic
+from valuesmith.targets.llmd import about_dynamo
 from valuesmith.targets.llmd_base import BUILTIN, FOLDER, Base, base
 from valuesmith.targets.llmd_facts import SECTION, given
 from valuesmith.targets.llmd_patch import pod_patch
@@ -18,6 +19,8 @@ from valuesmith.targets.llmd_wiring import Server, server
 from valuesmith.tree import Leaf, Tree, derived, flatten
 
 SET_NAME = "pd-disagg-vllm"
+MONITORS = "pod-monitor.yaml"
+WORKER_INDEX = "leaderworkerset.sigs.k8s.io/worker-index"
 # A DisaggregatedSet's own objects are named <set>-<slice>-<8 characters>-<role>-prv.
 SET_LIMIT = 63 - len("-0-12345678-prefill-prv")
 TEMPLATES = tuple(
@@ -52,6 +55,11 @@ def values(deployment: Deployment) -> Tree:
         shaped[_references_name(ground)] = {
             "nameReference": derived(_name_references(), "names inside a DisaggregatedSet")
         }
+    if chosen.monitoring:
+        switch = deployment.config[(SECTION, "monitoring_enabled")]
+        shaped[MONITORS] = switch.because(
+            "derived", _monitor(deployment, chosen, ground, servers), "one for all roles"
+        )
     return Tree(flatten(shaped))
 
 
@@ -84,11 +92,10 @@ def base_files(deployment: Deployment) -> dict[str, str]:
 
 
 def notes(deployment: Deployment) -> tuple[Diagnostic, ...]:
-    """Says of a remote base that the built result could not be checked here."""
+    """Warnings: keys without effect, and a remote base, whose built result cannot be checked here."""
     ground = base_of(deployment)
-    if ground.kind != "remote":
-        return ()
-    return (not_built(ground),)
+    unbuilt = [not_built(ground)] if ground.kind == "remote" else []
+    return (*about_dynamo(deployment.config), *unbuilt)
 
 
 def not_built(ground: Base) -> Diagnostic:
@@ -127,7 +134,9 @@ def _kustomization(
     shaped: Plain = {
         "apiVersion": derived("kustomize.config.k8s.io/v1beta1", "Kustomize's format"),
         "kind": derived("Kustomization", "Kustomize's format"),
-        "resources": ground.resource.because("derived", [ground.resource.value], "the base"),
+        "resources": ground.resource.because(
+            "derived", [ground.resource.value, *([MONITORS] if chosen.monitoring else [])], "the base"
+        ),
     }
     namespace = given(config, "K8sConfig", "k8s_namespace")
     if namespace is not None:
@@ -152,6 +161,22 @@ def _kustomization(
     shaped["labels"] = derived([rule], "labels of the model served", served)
     shaped["patches"] = derived([{"path": name} for name in patches], "one patch a role")
     return shaped
+
+
+def _monitor(deployment: Deployment, chosen: Settings, ground: Base, servers: list[Server]) -> Plain:
+    """A PodMonitor of all model servers, by their named port."""
+    labels = match_labels(deployment, chosen, ground)
+    if any(item.leader_serves for item in servers):
+        labels[WORKER_INDEX] = "0"
+    return {
+        "apiVersion": "monitoring.coreos.com/v1",
+        "kind": "PodMonitor",
+        "metadata": {"name": "modelservers"},
+        "spec": {
+            "selector": {"matchLabels": labels},
+            "podMetricsEndpoints": [{"port": "modelserver", "path": "/metrics", "interval": "30s"}],
+        },
+    }
 
 
 def _prefix(deployment: Deployment) -> Leaf | None:

@@ -108,7 +108,8 @@ def ports(server: Server) -> list[Plain]:
     if server.transfers:
         found.append({"name": "nixl", "containerPort": table["nixl"], "protocol": "TCP"})
     if server.role.name == "prefill" and "disaggregation-mode" in server.flags:
-        found[-1] = {"name": "bootstrap", "containerPort": table["bootstrap"], "protocol": "TCP"}
+        port = int(server.flags.get("disaggregation-bootstrap-port", table["bootstrap"]))
+        found[-1] = {"name": "bootstrap", "containerPort": port, "protocol": "TCP"}
     return found
 
 

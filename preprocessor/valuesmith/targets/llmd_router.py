@@ -10,12 +10,12 @@ from typing import Any
 from valuesmith.deployment import Deployment
 from valuesmith.diagnostics import Collector, Diagnostic
 from valuesmith.targets import llmd, llmd_kustomize
+from valuesmith.targets.llmd_kustomize import WORKER_INDEX
 from valuesmith.targets.llmd_settings import settings
 from valuesmith.targets.llmd_wiring import server
 from valuesmith.targets.shapes import fixed
 from valuesmith.tree import Tree, derived, flatten
 
-WORKER_INDEX = "leaderworkerset.sigs.k8s.io/worker-index"
 Object = Mapping[str, Any]
 
 
