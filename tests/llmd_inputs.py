@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from paths import KUBECTL
+from paths import KUBECTL, SHARED
 
 from valuesmith import load, writer
 from valuesmith.aggregate import Options
@@ -111,3 +111,26 @@ def flags(words: list[str]) -> dict[str, Any]:
             after = words[index + 1] if index + 1 < len(words) else "--"
             found[name] = value if joined else (True if after.startswith("--") else after)
     return found
+
+
+def corpus(target: str) -> list[tuple[str, int, Options]]:
+    """Saved search results for *target*: file, the GPUs that it must ask for, how it is rendered."""
+    index = SHARED / "corpus" / "index.yaml"
+    if not index.exists():
+        return []
+    found = yaml.safe_load(index.read_text("utf-8"))
+    rows = found["files"] if isinstance(found, dict) else found
+    return [
+        (
+            row["file"],
+            row["gpus_total"],
+            Options(target=target, backend=row["backend"], dynamo_version=row["dynamo_version"]),
+        )
+        for row in rows
+        if row["target"] == target
+    ]
+
+
+def from_corpus(file: str, options: Options) -> Resolved:
+    """A saved search result, resolved."""
+    return resolve(Request(load.read([SHARED / "corpus" / file]), options))

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
-from llmd_inputs import AGG, disagg, flags, merged, resolved, wide
+from llmd_inputs import AGG, HELM, corpus, disagg, flags, from_corpus, merged, resolved, wide
 from paths import SHARED, needs_shared
 from rendering import Renderer
 
@@ -143,6 +143,15 @@ def test_the_routers_pool_finds_the_pods_on_their_ports(render: Renderer, name: 
     objects = render(CHART, found.values, release=found.name)
     assert llmd_router.check_pool(objects, router["matchLabels"], ports) == []
     assert ports == (list(range(8000, 8008)) if name == "wide" else [8000])
+
+
+@needs_shared("corpus")
+def test_a_saved_search_result_asks_for_its_gpus(render: Renderer) -> None:
+    rows = corpus(HELM)
+    assert len(rows) == 4
+    for file, wanted, options in rows:
+        found = from_corpus(file, options)
+        assert gpus(render(CHART, found.values, release=found.name)) == wanted, file
 
 
 def gpus(objects: Objects) -> int:

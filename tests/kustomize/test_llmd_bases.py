@@ -17,15 +17,17 @@ from llmd_inputs import (
     KUSTOMIZE,
     PREFILL,
     build,
+    corpus,
     disagg,
     flags,
+    from_corpus,
     merged,
     pod_of,
     resolved,
     wide,
     write_overlay,
 )
-from paths import KUBECTL, ROOT
+from paths import KUBECTL, ROOT, needs_shared
 from rendering import problems
 
 from valuesmith import facts
@@ -297,6 +299,20 @@ def test_gpus_count_every_process(tmp_path: Path, sizes: dict[str, int], gpus: s
     resources = server(built(agg(sizes=sizes), tmp_path))["resources"]
     assert resources["limits"] == resources["requests"]
     assert resources["limits"][GPU] == gpus
+
+
+@needs_shared("corpus")
+def test_a_saved_search_result_asks_for_its_gpus(tmp_path: Path) -> None:
+    rows = corpus(KUSTOMIZE)
+    assert len(rows) == 4
+    for file, wanted, options in rows:
+        found = from_corpus(file, options)
+        total = 0
+        for item in built(found, tmp_path / file):
+            if item["kind"] == "Deployment":
+                amounts = pod_of(item)["spec"]["containers"][0]["resources"]["limits"]
+                total += item["spec"]["replicas"] * int(amounts[GPU])
+        assert total == wanted, file
 
 
 # K5: labels.
