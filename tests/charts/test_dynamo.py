@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import yaml
 from graphs import CHART, component, of_kind, values
+from paths import SHARED, needs_shared
 from rendering import Renderer
 
 
@@ -156,3 +157,26 @@ def test_a_components_image_replaces_fields_and_the_registry_is_one_place(
     assert component(render, version, given).main["image"] == "mirror.local/dynamo/vllm:1.4.1"
     frontend = component(render, version, given, "frontend")
     assert frontend.main["image"] == f"mirror.local/dynamo/vllm:1.4.0@{digest}"
+
+
+@needs_shared("crds", "dynamo-by-release")
+@pytest.mark.parametrize("scenario", ["agg-v1alpha1", "disagg-multinode", "trtllm-inline"])
+@pytest.mark.parametrize(
+    ("release", "api"),
+    [
+        ("1.0", "v1alpha1"),
+        ("1.1", "v1alpha1"),
+        ("1.2", "v1beta1"),
+        ("1.2", "v1alpha1"),
+        ("1.3", "v1beta1"),
+        ("1.4", "v1beta1"),
+    ],
+)
+def test_each_releases_own_definition_takes_the_graph(
+    render: Renderer, scenario: str, release: str, api: str
+) -> None:
+    # Every render checks against the CRD of the release in the version label.
+    crd = SHARED / "crds" / "dynamo-by-release" / f"{release}-nvidia.com_dynamographdeployments.yaml"
+    assert crd.exists()
+    changes = {"apiVersion": api, "dynamoVersion": f"{release}.0"}
+    assert render("dynamo", [CHART / "ci" / f"{scenario}-values.yaml", changes])

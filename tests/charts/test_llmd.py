@@ -499,6 +499,17 @@ def test_the_test_hook_asks_the_service(render: Renderer) -> None:
     assert "Pod" not in [item["kind"] for item in render(CHART, values(), hooks=True)]
 
 
+def test_the_benchmark_loads_the_service_or_the_router(render: Renderer) -> None:
+    bench = {"benchmark": {"enabled": True, "args": {"model": "org/model"}}}
+    for over, url in (
+        ({"service": {"enabled": True}}, "http://demo.serving.svc:8000"),
+        ({}, "http://demo-router-epp.serving.svc"),
+        ({"enabled": False}, "http://demo-router-epp.serving.svc"),
+    ):
+        job = one(render(CHART, merged(merged(values(), bench), over)), "Job")
+        assert flags(job["spec"]["template"]["spec"]["containers"][0]["args"])["--url"] == url
+
+
 def test_traces_are_wired_into_engine_and_proxy(render: Renderer) -> None:
     over = {"tracing": {"enabled": True}, "routing": {"proxy": {"enabled": True}}}
     objects = render(CHART, merged(values(), over))
