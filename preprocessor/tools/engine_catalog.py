@@ -108,6 +108,7 @@ def pinned(releases: Path) -> list[tuple[str, str]]:
 def _report(out: Path, engine: str, version: str) -> None:
     from valuesmith.validate import catalogs, drift
 
+    catalogs.forget()
     shelf = catalogs.Shelf(out)
     earlier = [known for known in shelf.versions(engine) if Version(known) < Version(version)]
     if earlier:

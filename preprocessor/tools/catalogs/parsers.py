@@ -13,7 +13,7 @@ from catalogs.values import UNKNOWN, Class, External, Function, Instance, Partia
 SWITCHES = ("store_true", "store_false", "store_const", "append_const", "count", "help", "version")
 REPEATED = ("append", "append_const", "extend", "count")
 NARGS = {None: "one", "?": "optional", "*": "any", "+": "many", "...": "any"}
-SUCCESSOR = re.compile(r"--[a-z][\w{},.-]*\w}?")
+SUCCESSOR = re.compile(r"--[a-z](?:[\w{},.-]*[\w}])?")
 MARKED = re.compile(r"^\W*deprecated\b(?! for)|\[deprecated\]|\(deprecated\b(?! for)", re.IGNORECASE)
 
 

@@ -10,11 +10,15 @@ from catalogs.expressions import FAILURES, Comprehension, evaluate, items, truth
 from catalogs.machine import Frame, Machine
 from catalogs.values import UNKNOWN, Class, External, Keywords, Scope, TypeForm, is_unknown
 
+PLAIN_TYPES = ("dict", "frozenset", "list", "set", "tuple", "type")
+
 
 def subscript(machine: Machine, node: ast.Subscript, frame: Frame) -> Any:
     """``value[key]``, or a subscripted type."""
     value = evaluate(machine, node.value, frame)
     if isinstance(value, External):
+        if not (value.last[:1].isupper() or value.last in PLAIN_TYPES):
+            return UNKNOWN
         inside = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         return type_form(value.last, tuple(evaluate(machine, part, frame) for part in inside))
     if isinstance(value, Class):

@@ -165,6 +165,12 @@ def shelf() -> Shelf:
     return Shelf(facts.share() / "schemas" / "engines")
 
 
+def forget() -> None:
+    """Read folders and files again when they are asked for next: after catalogs were written."""
+    _index.cache_clear()
+    read.cache_clear()
+
+
 @cache
 def _index(folder: Path) -> dict[str, tuple[str, ...]]:
     found: dict[str, list[str]] = {}
