@@ -75,7 +75,8 @@ def _totals(rendering: Rendering, objects: list[manifests.Manifest]) -> list[Dia
     planned = sum(row.gpus for row in topology.budget(deployment.roles))
     asked = pods.gpu_total(objects).get(deployment.hardware.resource, 0)
     problems = Collector()
-    if deployment.roles and planned != asked:
+    # An overlay over a base that cannot be read here has no whole manifests to count.
+    if objects and deployment.roles and planned != asked:
         first = objects[0] if objects else None
         problems.error(
             "VS510",

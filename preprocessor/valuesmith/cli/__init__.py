@@ -40,9 +40,9 @@ COMMANDS = {
     "explain": "asking",
     "diff": "asking",
     "rules": "asking",
-    "engines": "asking",
+    "engines": "listing",
     "schema": "asking",
-    "runtimes": "asking",
+    "runtimes": "listing",
     "doctor": "checking",
 }
 
