@@ -116,14 +116,20 @@ def about_dynamo(config: Tree) -> list[Diagnostic]:
 
 
 def service_url(deployment: Deployment) -> str | None:
-    """Where an aggregated deployment answers; ``None`` where a router stands before the pods."""
+    """Where clients reach it: the chart's Service when aggregated, else llm-d's router."""
     if deployment.mode != "agg":
-        return None
+        return router_url(deployment)
     config = deployment.config
     host = (
         f"{config.value('K8sConfig.name')}.{config.value('K8sConfig.k8s_namespace')}.svc.cluster.local"
     )
     return f"http://{host}:{config.value('ServiceConfig.port') or facts_table()['ports']['service']}"
+
+
+def router_url(deployment: Deployment) -> str:
+    """The Service of llm-d's standalone router, installed as ``<name>-router``."""
+    name, namespace = (deployment.config.value(f"K8sConfig.{key}") for key in ("name", "k8s_namespace"))
+    return f"http://{name}-router-epp.{namespace}.svc.cluster.local"
 
 
 def match_labels(deployment: Deployment, chosen: Settings) -> dict[str, str]:

@@ -9,7 +9,7 @@ from typing import Any
 from valuesmith import facts
 from valuesmith.deployment import Deployment
 from valuesmith.diagnostics import Collector, Diagnostic
-from valuesmith.targets.llmd import about_dynamo
+from valuesmith.targets.llmd import about_dynamo, router_url
 from valuesmith.targets.llmd_base import BUILTIN, FOLDER, Base, base
 from valuesmith.targets.llmd_facts import SECTION, given
 from valuesmith.targets.llmd_patch import pod_patch
@@ -70,6 +70,11 @@ def overlay(deployment: Deployment) -> dict[str, Any]:
         text = (facts.share() / "kustomize" / "openapi" / "merge-keys.json").read_text(encoding="utf-8")
         found["merge-keys.json"] = json.loads(text)
     return found
+
+
+def service_url(deployment: Deployment) -> str | None:
+    """Where clients reach it: llm-d's router; the overlay has no Service."""
+    return router_url(deployment)
 
 
 def base_of(deployment: Deployment) -> Base:
