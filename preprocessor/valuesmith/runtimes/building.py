@@ -72,10 +72,11 @@ def _roles(
     made.value(("runtime", "otherTemplates"), templates)
     for name in chosen:
         made.value(("runtime", "roles", name), {}, every.inside(name).place(()))
-        for key, piece in _role(request, every.inside(name), name, config).items():
-            made.put(("runtime", "roles", name, key), piece)
+        fields = _role(request, every.inside(name), name, config)
         if sizing is not None:
-            _limit(made, ("runtime", "roles", name), every.inside(name), sizing)
+            fields["resources"] = _limit(fields.get("resources", Part({})), sizing)
+        for key, piece in fields.items():
+            made.put(("runtime", "roles", name, key), piece)
         if name == leading(chosen):
             _once(made, request, name)
 
@@ -112,16 +113,15 @@ def _role(request: Request, own: Part, name: str, config: str) -> dict[str, Part
     return fields
 
 
-def _limit(made: Assembly, at: Path, own: Part, sizing: Sizing) -> None:
-    """Put the devices per pod among the role's limits, unless the role says them itself."""
-    has = mapping(own.at("resources", "limits"))
-    if sizing.resource in has or not int(sizing.per_pod.value):
-        return
-    limits = own.inside("resources", "limits")
-    made.put((*at, "resources"), own.inside("resources") if own.at("resources") else Part({}))
-    made.put((*at, "resources", "limits"), Part(dict(has), limits.places, limits.spelled))
-    count = str(sizing.per_pod.value)
-    made.value((*at, "resources", "limits", sizing.resource), count, sizing.per_pod.at)
+def _limit(resources: Part, sizing: Sizing) -> Part:
+    """*resources* with the devices per pod among the limits, unless they say them already."""
+    limits = resources.inside("limits")
+    made = Assembly()
+    for key, piece in entries(resources):
+        made.put((key,), Part(dict(mapping(piece.data)), piece.places, piece.spelled))
+    if int(sizing.per_pod.value) and sizing.resource not in mapping(limits.data):
+        made.value(("limits", sizing.resource), str(sizing.per_pod.value), sizing.per_pod.at)
+    return made.part()
 
 
 def _engine_words(request: Request) -> list[Part]:
@@ -232,10 +232,14 @@ def served_name(request: Request, sources: Mapping[str, models.Model]) -> str:
 def _deployment(made: Assembly, request: Request, sizing: Sizing | None) -> None:
     """Parameters that come from ``Workers.agg`` and ``NodeConfig``."""
     made.value(("deployment", "params"), {})
-    for preset in PARALLEL:
-        leaf: Leaf | None = request.parallel(preset)
+    given = {preset: request.parallel(preset) for preset in PARALLEL}
+    described = next((leaf for leaf in given.values() if leaf is not None), None)
+    for preset, leaf in given.items():
         if leaf is not None:
             made.value(("deployment", "params", preset), leaf.value, leaf.at)
+        elif described is not None and request.runtime.parameters.get(preset, {}).get("required"):
+            # A worker that gives one parallel size and not another means 1.
+            made.value(("deployment", "params", preset), 1, described.at)
     name = str(request.runtime.data.get("gpusParam", ""))
     if name and sizing is not None:
         made.value(("deployment", "params", name), sizing.per_pod.value, sizing.per_pod.at)

@@ -108,6 +108,8 @@ def _role(made: Assembly, role: str, spec: Part, command: Part) -> None:
     if items(spec.at("envs")):
         made.put((*at, "env"), spec.inside("envs"))
     made.value((*at, "terminationGracePeriodSeconds"), GRACE_SECONDS)
+    if spec.at("resources") is not None:
+        made.put((*at, "resources"), spec.inside("resources"))
     if role == "worker":
         made.value((*at, "ports"), [])
         return

@@ -68,7 +68,7 @@ def factors(document: Part, layers: Layers, roles: Sequence[str]) -> Factors | N
         if name in layers.broken:
             return None
         content = chain[name][-1].content if name in chain else None
-        if content is not None and not scalars.INTEGER.fullmatch(content):
+        if content is not None and not (scalars.INTEGER.fullmatch(content) and int(content) > 0):
             return None
         if content is not None:
             known[name] = int(content)

@@ -63,9 +63,19 @@ def render(document: Part) -> Rendering:
 
 def _request_roles(document: Part, roles: list[str], findings: Findings) -> None:
     """Report arguments and env that are given for a role which the runtime does not have."""
-    known = [*roles, *items(document.at("runtime", "otherRoles"))]
+    others = items(document.at("runtime", "otherRoles"))
+    known = [*roles, *others]
     for role in mapping(document.at("request", "roles")):
-        if role not in known:
+        if role in others:
+            what = "one pod" if "main" in roles else "a group of pods"
+            findings.add(
+                "W_UNUSED",
+                f"this deployment has no {role}: it runs on {what}",
+                ("request", "roles", role),
+                name=str(role),
+                available=tuple(roles),
+            )
+        elif role not in known:
             findings.add(
                 "E_ROLE",
                 f"the runtime has no role {role}",

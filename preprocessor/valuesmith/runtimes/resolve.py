@@ -13,6 +13,7 @@ from valuesmith.diagnostics import ConfigError, Diagnostic
 from valuesmith.runtimes import (
     building,
     builtins,
+    handlers,
     layers,
     models,
     names,
@@ -169,6 +170,7 @@ def _check(request: Request, rendering: Rendering, sizes: sizing.Sizing, finding
     _check_drain(request, rendering.roles[role], chain, findings)
     for name, rendered in rendering.roles.items():
         _check_memory(rendered.data, name, findings)
+        handlers.check(rendered, mapping(request.runtime.data.get("ports")), findings)
 
 
 def _check_plan(

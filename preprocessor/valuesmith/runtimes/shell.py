@@ -9,6 +9,7 @@ from typing import Any
 
 SHELLS = frozenset({"sh", "bash", "dash", "ash", "ksh", "zsh"})
 _OPTION = re.compile(r"-[A-Za-z]*c")
+_TAKES_VALUE = re.compile(r"[-+][A-Za-z]*[oO]")
 _SAFE = re.compile(r"[A-Za-z0-9_@%+=:,./-]*")
 
 
@@ -23,7 +24,7 @@ def script_index(words: Sequence[Any]) -> int | None:
                 break
             if _OPTION.fullmatch(option):
                 return index + 1
-            if not option.startswith(("-", "+")) and words[index - 1] != "-o":
+            if not option.startswith(("-", "+")) and not _TAKES_VALUE.fullmatch(words[index - 1]):
                 break
     return None
 
