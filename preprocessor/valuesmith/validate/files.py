@@ -13,23 +13,42 @@ from typing import Any
 
 from valuesmith import facts, helm, kustomize, load
 from valuesmith.diagnostics import ConfigError, Diagnostic, Position, Source
-from valuesmith.validate import run
+from valuesmith.validate import commands, rendered, run
+from valuesmith.validate.commands import Contents
 from valuesmith.validate.manifest import Manifest, read
 from valuesmith.validate.prerequisites import prerequisites
 
 _YAML = (".yaml", ".yml", ".json")
 _UNIFIED = frozenset(("ServiceConfig", "K8sConfig", "Workers", "WorkerConfig", "NodeConfig"))
 _KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+# What a run of ours leaves beside manifests and is none: values that they were rendered from.
+_MANIFESTS = "k8s_deploy.yaml"
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
-    """What manifests are checked against; *seen* gathers them over all paths."""
+class Checks:
+    """What to check against, and what was met on the way: objects, commands and engine files."""
 
     kubernetes_version: str | None = None
     crd_dir: Path | None = None
     server: bool = False
-    seen: list[Manifest] = field(default_factory=list)
+    objects: list[Manifest] = field(default_factory=list)
+    contents: list[Contents] = field(default_factory=list)
+
+    def manifests(self, found: Sequence[Manifest], text: str, name: str) -> Iterator[Diagnostic]:
+        """The checks of a manifest stream; its commands are kept for :meth:`engines`."""
+        self.objects.extend(found)
+        self.contents.append(commands.of_text(text, name))
+        yield from run.checked(found, kubernetes_version=self.kubernetes_version, crd_dir=self.crd_dir)
+        if self.server:
+            for problem in kustomize.dry_run(text):
+                yield Diagnostic("VS663", f"the cluster refuses it: {problem}")
+
+    def engines(self, allow_unknown_flags: bool) -> list[Diagnostic]:
+        """The flags of all commands and the keys of all engine files met since the last call."""
+        contents = sum(self.contents, Contents())
+        self.contents.clear()
+        return rendered.check(contents, allow_unknown_flags=allow_unknown_flags)
 
 
 def paths(
@@ -42,86 +61,83 @@ def paths(
 ) -> list[Diagnostic]:
     """Every problem of folders, files and ``-`` (standard input), with notes on what must exist.
 
-    A folder with a kustomization is built; any other folder is its YAML files. A values file is
-    rendered with the chart whose keys it has. *server* also asks the cluster of the current
-    kubeconfig, without changing it. Raises as :func:`valuesmith.validate.manifests`.
+    A folder with a kustomization is built; any other folder is its YAML files and run scripts. A
+    values file is rendered with the chart whose keys it has. *server* also asks the cluster of the
+    current kubeconfig, without changing it. Raises as :func:`valuesmith.validate.manifests`.
     """
-    wishes = Wishes(kubernetes_version, Path(crd_dir) if crd_dir else None, server)
+    checks = Checks(kubernetes_version, Path(crd_dir) if crd_dir else None, server)
     found: list[Diagnostic] = []
     for name in given:
         try:
-            found += _path(name, wishes)
+            found += _path(name, checks)
+            found += checks.engines(allow_unknown_flags)
         except ConfigError as error:
             found += error.diagnostics
     needs = [
-        Diagnostic("VS662", f"needs {line}", severity="note") for line in prerequisites(wishes.seen)
+        Diagnostic("VS662", f"needs {line}", severity="note") for line in prerequisites(checks.objects)
     ]
     return run.once([*found, *needs])
 
 
-def _path(name: str, wishes: Wishes) -> Iterator[Diagnostic]:
-    if name == "-":
-        yield from _text(sys.stdin.read(), "<stdin>", wishes)
-        return
+def _path(name: str, checks: Checks) -> Iterator[Diagnostic]:
     path = Path(name)
-    if path.is_dir():
-        yield from _folder(path, wishes)
+    if name == "-":
+        yield from _text(sys.stdin.read(), "<stdin>", checks)
+    elif path.is_dir():
+        yield from _folder(path, checks)
+    elif path.suffix == ".sh" and path.is_file():
+        checks.contents.append(commands.of_file(path))
     elif path.is_file():
-        yield from _text(load.file_text(path), name, wishes)
+        yield from _text(load.file_text(path), name, checks)
     else:
         yield Diagnostic("VS660", f"there is nothing at {name}")
 
 
-def _folder(folder: Path, wishes: Wishes) -> Iterator[Diagnostic]:
+def _folder(folder: Path, checks: Checks) -> Iterator[Diagnostic]:
     if any((folder / name).is_file() for name in _KUSTOMIZATIONS):
-        text = kustomize.build(folder)
-        yield from _manifests(read(text, f"{folder} (built)"), text, wishes)
+        text, name = kustomize.build(folder), f"{folder} (built)"
+        yield from checks.manifests(read(text, name), text, name)
         return
     files = sorted(path for path in folder.iterdir() if path.suffix in _YAML and path.is_file())
     if not files:
         yield Diagnostic("VS660", f"{folder} holds no YAML files")
-    manifests = any(path.name == "k8s_deploy.yaml" for path in files)
+    beside = any(path.name == _MANIFESTS for path in files)
     for path in files:
         try:
-            yield from _text(load.file_text(path), str(path), wishes, rendered=manifests)
+            yield from _text(load.file_text(path), str(path), checks, beside)
         except ConfigError as error:
             yield from error.diagnostics
+    scripts = sorted(folder.glob("run*.sh"))
+    checks.contents.extend(commands.of_file(path) for path in scripts)
 
 
-def _text(text: str, name: str, wishes: Wishes, rendered: bool = False) -> Iterator[Diagnostic]:
-    """The checks of one text; *rendered* says that the manifests of its values lie beside it."""
+def _text(text: str, name: str, checks: Checks, beside: bool = False) -> Iterator[Diagnostic]:
+    """The checks of one text; *beside* says that the manifests of values lie in the same folder."""
     found = read(text, name)
     first = found[0].body if found else {}
     top = Position(Source.from_text(name, text), 1, 1)
     if not found:
         yield Diagnostic("VS660", f"{name} is empty", top)
     elif any("kind" in item.body and "apiVersion" in item.body for item in found):
-        yield from _manifests(found, text, wishes)
+        yield from checks.manifests(found, text, name)
     elif _UNIFIED & set(first):
         message = f"{name} is an input, not something rendered"
         yield Diagnostic("VS661", message, top, "valuesmith render checks it and all that it leads to")
     elif (chart := chart_of(first)) is not None:
-        yield from _values(text, name, chart, wishes, rendered)
+        yield from _values(text, name, chart, checks, beside)
+    elif (contents := commands.of_text(text, name)).configs:
+        checks.contents.append(contents)
     else:
-        message = f"{name} holds neither manifests nor values of one of our charts: not checked"
+        message = f"{name} holds no manifests and no values of a chart of ours: not checked"
         yield Diagnostic("VS661", message, top, severity="note")
 
 
-def _values(text: str, name: str, chart: Path, wishes: Wishes, rendered: bool) -> Iterator[Diagnostic]:
-    manifest = helm.template(
-        chart, text, "release", "default", wishes.kubernetes_version, source_name=name
-    )
-    if not rendered:
+def _values(text: str, name: str, chart: Path, checks: Checks, beside: bool) -> Iterator[Diagnostic]:
+    version = checks.kubernetes_version
+    manifest = helm.template(chart, text, "release", "default", version, source_name=name)
+    if not beside:
         shown = f"{name} rendered with charts/{chart.name}"
-        yield from _manifests(read(manifest, shown), manifest, wishes)
-
-
-def _manifests(found: Sequence[Manifest], text: str, wishes: Wishes) -> Iterator[Diagnostic]:
-    yield from run.checked(found, kubernetes_version=wishes.kubernetes_version, crd_dir=wishes.crd_dir)
-    wishes.seen.extend(found)
-    if wishes.server:
-        for problem in kustomize.dry_run(text):
-            yield Diagnostic("VS663", f"the cluster refuses it: {problem}")
+        yield from checks.manifests(read(manifest, shown), manifest, shown)
 
 
 def chart_of(values: Mapping[str, Any]) -> Path | None:

@@ -11,6 +11,8 @@ from valuesmith.validate import crds, kubernetes, objects
 from valuesmith.validate.manifest import Manifest
 from valuesmith.validate.pods import pods
 
+_OVERLAPPING = ("VS602", "VS603", "VS604")
+
 
 def checked(
     manifests: Sequence[Manifest],
@@ -30,14 +32,14 @@ def checked(
 
 
 def once(found: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """Without what two checks say about one place: a CRD and the pod schema overlap."""
-    seen: set[tuple[str, str]] = set()
-    kept: list[Diagnostic] = []
+    """Without repetition: a CRD and the pod schema overlap, and a note about a kind is said once."""
+    kept: dict[tuple[str, str, str], Diagnostic] = {}
     for item in found:
-        identity = (item.code, str(item.at) if item.at is not None else item.message)
-        if item.code in ("VS602", "VS603", "VS604") and identity in seen:
-            continue
-        seen.add(identity)
-        if item not in kept:
-            kept.append(item)
-    return kept
+        place = str(item.at) if item.at is not None else ""
+        identity = (item.code, place, item.message)
+        if item.code in _OVERLAPPING and place:
+            identity = (item.code, place, "")
+        elif item.severity == "note":
+            identity = (item.code, "", item.message)
+        kept.setdefault(identity, item)
+    return list(kept.values())

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``validate``: folders, files and standard input are what they look like, and checked as that."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from valuesmith import facts, kustomize, validate
+from valuesmith.diagnostics import ToolError
+from valuesmith.validate import files, run
+
+CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {x: z}\n"
+WRONG = CONFIG_MAP.replace("\ndata:", "\ndta:")
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: a}
+spec:
+  containers:
+    - name: main
+      image: repo/x:1
+      envFrom: [{secretRef: {name: token}}]
+"""
+
+
+def found(*given: str | Path, **options: object) -> list[str]:
+    return [
+        f"{item.at or '-'} {item.code} {item.message}" + (f" | {item.hint}" if item.hint else "")
+        for item in validate.paths([str(name) for name in given], **options)  # type: ignore[arg-type]
+    ]
+
+
+def test_manifest_files_and_folders_are_checked(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(CONFIG_MAP)
+    (tmp_path / "b.yml").write_text(WRONG)
+    (tmp_path / "c.txt").write_text("not: [yaml")
+    message = "b.yml:4:1 VS602 ConfigMap/a: dta is no field of this object | did you mean data?"
+    assert found(tmp_path) == [f"{tmp_path}/{message}"]
+    assert found(tmp_path / "b.yml") == [f"{tmp_path}/{message}"]
+    assert found(tmp_path / "a.yaml") == []
+
+
+def test_standard_input_is_a_stream_of_manifests(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(CONFIG_MAP + "---\n" + WRONG))
+    assert found("-")[0].startswith("<stdin>:9:1 VS602 ConfigMap/a: dta")
+
+
+def test_json_manifests_are_manifests(tmp_path: Path) -> None:
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "dta": {}}
+    (tmp_path / "a.json").write_text(json.dumps(body))
+    assert "VS602 ConfigMap/a: dta" in found(tmp_path)[0]
+
+
+def test_what_must_exist_is_told_once_over_all_paths(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(POD)
+    (tmp_path / "b.yaml").write_text(POD.replace("name: a", "name: b"))
+    assert found(tmp_path) == ["- VS662 needs Secret token"]
+
+
+def test_paths_without_anything_to_check(tmp_path: Path) -> None:
+    (tmp_path / "empty.yaml").write_text("# nothing\n")
+    (tmp_path / "other.yaml").write_text("some: thing\n")
+    (tmp_path / "input.yaml").write_text("K8sConfig: {k8s_namespace: x}\n")
+    (tmp_path / "folder").mkdir()
+    assert found(tmp_path / "none") == [f"- VS660 there is nothing at {tmp_path}/none"]
+    assert found(tmp_path / "folder") == [f"- VS660 {tmp_path}/folder holds no YAML files"]
+    assert "VS660" in found(tmp_path / "empty.yaml")[0]
+    assert "no values of a chart of ours: not checked" in found(tmp_path / "other.yaml")[0]
+    assert "is an input, not something rendered" in found(tmp_path / "input.yaml")[0]
+
+
+def test_broken_yaml_does_not_keep_other_files_from_being_checked(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("a: [1\n")
+    (tmp_path / "b.yaml").write_text(WRONG)
+    codes = [item.split()[1] for item in found(tmp_path)]
+    assert len(codes) == 2
+    assert codes[1] == "VS602"
+
+
+def test_a_kustomization_is_built_and_its_patches_are_no_manifests(tmp_path: Path) -> None:
+    (tmp_path / "kustomization.yaml").write_text(
+        "resources: [a.yaml]\nnamePrefix: x-\npatches: [{path: patch-a.yaml}]\n"
+    )
+    (tmp_path / "a.yaml").write_text(POD)
+    (tmp_path / "patch-a.yaml").write_text(
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: main, image: y}]}\n"
+    )
+    assert found(tmp_path) == [
+        (
+            f"{tmp_path} (built):10:12 VS625 Pod/x-a: container main: image y has no tag"
+            " | name a release or a digest"
+        ),
+        "- VS662 needs Secret token",
+    ]
+
+
+@pytest.fixture
+def toy_charts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    for name, keys in (("toy", {"image": {"type": "string"}}), ("big", {"image": {}, "more": {}})):
+        chart = tmp_path / "charts" / name
+        (chart / "templates").mkdir(parents=True)
+        (chart / "Chart.yaml").write_text(f"apiVersion: v2\nname: {name}\nversion: 0.1.0\n")
+        schema = {"properties": keys, "additionalProperties": False}
+        (chart / "values.schema.json").write_text(json.dumps(schema))
+        (chart / "templates" / "pod.yaml").write_text(POD.replace("repo/x:1", "{{ .Values.image }}"))
+    monkeypatch.setattr(facts, "share", lambda: tmp_path)
+    files._chart_keys.cache_clear()
+    yield tmp_path
+    files._chart_keys.cache_clear()
+
+
+def test_values_are_rendered_with_the_chart_whose_keys_they_have(toy_charts: Path) -> None:
+    file = toy_charts / "values.yaml"
+    file.write_text("image: web\n")
+    assert found(file) == [
+        (
+            f"{file} rendered with charts/toy:9:14 VS625 Pod/a: container main: image web has no tag"
+            " | name a release or a digest"
+        ),
+        "- VS662 needs Secret token",
+    ]
+    assert files.chart_of({"more": 1}) == toy_charts / "charts" / "big"
+    assert files.chart_of({"image": "a", "other": 1}) is None
+    assert files.chart_of({}) is None
+
+
+def test_values_that_the_chart_refuses_are_shown_in_the_values_file(toy_charts: Path) -> None:
+    file = toy_charts / "values.yaml"
+    file.write_text("image: 3\n")
+    assert found(file) == [f"{file}:1:8 VS580 image must be a string, not a number"]
+
+
+def test_values_beside_their_manifests_are_not_checked_twice(toy_charts: Path) -> None:
+    folder = toy_charts / "out"
+    folder.mkdir()
+    (folder / "values.yaml").write_text("image: web\n")
+    (folder / "k8s_deploy.yaml").write_text(POD)
+    assert found(folder) == ["- VS662 needs Secret token"]
+
+
+def test_commands_and_engine_files_in_a_folder_are_checked(tmp_path: Path) -> None:
+    (tmp_path / "k8s_deploy.yaml").write_text(
+        POD.replace("repo/x:1", "nvcr.io/nvidia/ai-dynamo/vllm-runtime:1.2.1").replace(
+            "      envFrom",
+            "      command: [python3, -m, dynamo.vllm]\n"
+            "      args: [--model, x, --tensor-paralel-size, '2']\n      envFrom",
+        )
+    )
+    (message,) = [item for item in found(tmp_path) if "VS662" not in item]
+    assert "--tensor-paralel-size" in message
+    assert message.startswith(f"{tmp_path}/k8s_deploy.yaml:9:26 ")
+    (warned,) = [
+        item
+        for item in validate.paths([str(tmp_path)], allow_unknown_flags=True)
+        if item.code != "VS662"
+    ]
+    assert warned.severity == "warning"
+
+
+def test_real_crds_and_a_release_are_handed_on(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(CONFIG_MAP)
+    assert "VS606" in found(tmp_path, kubernetes_version="9.9")[0]
+    assert "VS609" in found(tmp_path, crd_dir=tmp_path / "none")[0]
+
+
+def kubectl(folder: Path, body: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = folder / "kubectl"
+    path.write_text(f'#!/bin/sh\ncat > {folder}/stdin\necho "$@" > {folder}/arguments\n{body}\n')
+    path.chmod(0o755)
+    monkeypatch.setenv("KUBECTL", str(path))
+
+
+def test_a_server_dry_run_reports_what_the_cluster_refuses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.yaml").write_text(CONFIG_MAP)
+    refusal = "Error from server (Forbidden): quota exceeded"
+    kubectl(tmp_path, f"echo '{refusal}' >&2; exit 1", monkeypatch)
+    assert found(tmp_path / "a.yaml", server=True) == ["- VS663 the cluster refuses it: quota exceeded"]
+    assert (tmp_path / "arguments").read_text() == "apply --dry-run=server -f -\n"
+    assert (tmp_path / "stdin").read_text() == CONFIG_MAP
+    kubectl(tmp_path, "exit 0", monkeypatch)
+    assert found(tmp_path / "a.yaml", server=True) == []
+
+
+def test_a_cluster_that_does_not_answer_is_a_failure_of_the_tool(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kubectl(tmp_path, "echo 'dial tcp 1.2.3.4:6443: i/o timeout' >&2; exit 1", monkeypatch)
+    with pytest.raises(ToolError, match="i/o timeout"):
+        kustomize.dry_run(CONFIG_MAP)
+
+
+def test_notes_and_overlapping_checks_speak_once() -> None:
+    notes = validate.manifests(
+        "apiVersion: a.b/v1\nkind: X\nmetadata: {name: a}\n---\n"
+        "apiVersion: a.b/v1\nkind: X\nmetadata: {name: b}\n"
+    )
+    assert [item.code for item in notes] == ["VS608"]
+    assert run.once([*notes, *notes]) == notes
+
+
+def test_objects_from_code_may_be_given_instead_of_text() -> None:
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "dta": {}}
+    (item,) = validate.manifests([body])
+    assert (item.code, item.at) == ("VS602", None)
