@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 
-from valuesmith import facts, releases
+from valuesmith import cluster, facts, releases
 from valuesmith.deployment import ROLES, Deployment, Role
 from valuesmith.diagnostics import Collector, ConfigError, Diagnostic, Position, Source, did_you_mean
 from valuesmith.references import Reference, named_backend, parse_reference
@@ -252,7 +252,7 @@ def build(tree: Tree) -> Deployment:
         backend=tree.value("backend"),
         backend_version=tree.value("backend_version"),
         dynamo_version=tree.value("generator_dynamo_version"),
-        hardware=hardware,
+        hardware=cluster.placed(hardware, tree),
         roles=roles,
         transport=tree.value("K8sConfig.transport", default="nvlink") or "nvlink",
     )

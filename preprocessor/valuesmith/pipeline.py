@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from valuesmith import aggregate, inputs, mapping, rules, topology
+from valuesmith import aggregate, cluster, inputs, mapping, rules, topology
 from valuesmith.aggregate import Options
 from valuesmith.deployment import Deployment
 from valuesmith.diagnostics import Collector, ConfigError, Diagnostic
@@ -81,7 +81,7 @@ def resolve(request: Request) -> Resolved:
         ConfigError: with the problems of every stage that could still run.
     """
     problems = Collector()
-    tree = _checked(request, problems)
+    tree = _clustered(_checked(request, problems), request.cluster, problems)
     tree = _decided(tree, request.options, problems)
     deployment = _collecting(problems, lambda: aggregate.build(inputs.complete(tree)))
     target = target_table()[deployment.target]
@@ -110,6 +110,17 @@ def _checked(request: Request, problems: Collector) -> Tree:
     return tree
 
 
+def _clustered(tree: Tree, file: Path | None, problems: Collector) -> Tree:
+    """*tree* over the facts of the cluster file, if there is one."""
+    if file is None:
+        return tree
+    try:
+        return cluster.laid(tree, cluster.read(file))
+    except ConfigError as error:
+        problems.items += error.diagnostics
+        return tree
+
+
 def _decided(tree: Tree, options: Options, problems: Collector) -> Tree:
     try:
         tree, found = aggregate.decide(tree, options)
@@ -129,7 +140,7 @@ def _started(deployment: Deployment, request: Request, problems: Collector) -> D
     roles = topology.plan_roles(ruled.roles, ruled.backend, ruled.config, problems)
     problems.raise_errors()
     planned = replace(ruled, roles=roles)
-    return _collecting(problems, lambda: mapping.apply(planned, table))
+    return cluster.surrounded(_collecting(problems, lambda: mapping.apply(planned, table)))
 
 
 def _ruled(
