@@ -53,13 +53,12 @@ bench: $(DEV) tools ## how long resolving and rendering takes
 	@$(TOOL)/bench.py
 
 golden: $(DEV) tools-all ## the rendered examples in tests/golden, made anew
-	UPDATE_GOLDEN=1 pytest -q -n $(JOBS) tests/golden
+	@python tests/golden/cases.py --write
 schema: $(READY) ## all that is made from our own data: schemas, merge keys, tables
 	$(TOOL)/schemas.py
 	$(TOOL)/merge_keys.py
 	$(TOOL)/chart_docs.py
-docs: schema ## reference tables of the README, made anew
-	$(TOOL)/docs.py
+docs: schema ## the reference tables of the READMEs, made anew
 engine-catalog: $(READY) ## ENGINE=… VERSION=…: the flags of one engine release
 	$(TOOL)/engine_catalog.py --engine $(ENGINE) --version $(VERSION)
 engine-catalogs: $(READY) ## the flags of every pinned release that has no catalog yet
