@@ -510,6 +510,14 @@ def test_the_benchmark_loads_the_service_or_the_router(render: Renderer) -> None
         assert flags(job["spec"]["template"]["spec"]["containers"][0]["args"])["--url"] == url
 
 
+def test_one_registry_takes_the_place_of_all(render: Renderer) -> None:
+    over = {"global": {"imageRegistry": "mirror.example"}, "routing": {"proxy": {"enabled": True}}}
+    spec = spec_of(render(CHART, merged(values(), over)))
+    assert spec["containers"][0]["image"] == "mirror.example/vllm/vllm-openai:v0.23.0"
+    proxy = spec["initContainers"][0]["image"]
+    assert proxy == "mirror.example/llm-d/llm-d-router-disagg-sidecar:v0.9.0"
+
+
 def test_traces_are_wired_into_engine_and_proxy(render: Renderer) -> None:
     over = {"tracing": {"enabled": True}, "routing": {"proxy": {"enabled": True}}}
     objects = render(CHART, merged(values(), over))

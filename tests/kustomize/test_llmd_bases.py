@@ -196,6 +196,13 @@ def test_an_absolute_base_is_refused() -> None:
     assert "relative to the output folder" in problem.hint
 
 
+def test_mistakes_of_base_and_settings_are_told_together() -> None:
+    keys = {"kustomize_base_path": "/abs", "accelerator_type": "nvida", "routing_connector": "x"}
+    with pytest.raises(ConfigError) as caught:
+        pd({"LlmdConfig": keys})
+    assert {item.code for item in caught.value.diagnostics} == {"VS520", "VS530", "VS543"}
+
+
 def test_a_relative_base_stays_as_given() -> None:
     found = pd({"LlmdConfig": {"kustomize_base_path": "../base-pd"}})
     overlay = llmd_kustomize.overlay(found.deployment)

@@ -60,6 +60,19 @@ llmd.metadata: metadata of an object of a role: <fullname>-<role>. Takes: dict "
 {{- end -}}
 
 {{- /*
+llmd.image: an image reference, with global.imageRegistry in the place of its own registry. Takes: dict "root", "image".
+*/}}
+{{- define "llmd.image" -}}
+{{- $first := first (splitList "/" .image) -}}
+{{- $named := and (contains "/" .image) (or (contains "." $first) (contains ":" $first) (eq $first "localhost")) -}}
+{{- with (default dict .root.Values.global).imageRegistry -}}
+{{- printf "%s/%s" (trimSuffix "/" .) (ternary (trimPrefix (printf "%s/" $first) $.image) $.image $named) -}}
+{{- else -}}
+{{- .image -}}
+{{- end -}}
+{{- end -}}
+
+{{- /*
 llmd.firstOf: the first argument that is not null, as {value: …}. Takes: a list.
 */}}
 {{- define "llmd.firstOf" -}}

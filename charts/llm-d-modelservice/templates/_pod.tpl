@@ -9,6 +9,7 @@ llmd.container: a container of a role, as the user gave it, with extraConfig lai
 {{- $fields := pick $given "name" "image" "imagePullPolicy" "command" "args" "env" "envFrom" "ports" "securityContext" "livenessProbe" "readinessProbe" "startupProbe" "workingDir" "stdin" "tty" "volumeMounts" -}}
 {{- $resources := include "common.resources" (dict "accelerator" "" "gpus" 0 "resources" $given.resources "where" (printf "%s.containers[%s].resources" .role.name $given.name)) | fromYaml -}}
 {{- $_ := set $fields "resources" $resources -}}
+{{- $_ := set $fields "image" (include "llmd.image" (dict "root" .root "image" $given.image)) -}}
 {{- $result := dict -}}
 {{- range $name, $value := mergeOverwrite $fields (default dict .own) -}}
 {{- if $value -}}

@@ -75,7 +75,7 @@ llmd.proxy: the routing proxy as a native sidecar: an init container that stays.
 {{- $args = append $args (printf "--data-parallel-size=%d" (len $ports)) -}}
 {{- end -}}
 {{- $container := dict
-      "name" "routing-proxy" "image" $proxy.image "restartPolicy" "Always" "args" $args "ports" $ports
+      "name" "routing-proxy" "image" (include "llmd.image" (dict "root" . "image" $proxy.image)) "restartPolicy" "Always" "args" $args "ports" $ports
       "securityContext" (dict "allowPrivilegeEscalation" false "runAsNonRoot" true "capabilities" (dict "drop" (list "ALL"))) -}}
 {{- with $proxy.imagePullPolicy -}}
 {{- $_ := set $container "imagePullPolicy" . -}}

@@ -59,7 +59,7 @@ def image(deployment: Deployment, kind: Leaf, problems: Collector) -> Leaf:
     if build is not None and deployment.backend == "vllm":
         release = str(version.value) if version is not None else table["llmd_release"]
         return derived(f"{build}:{release}", f"llm-d's build for {kind.value}", kind="release")
-    if kind.value not in ("nvidia", "amd"):
+    if kind.value in table["accelerators"] and kind.value not in ("nvidia", "amd"):
         problems.error(
             "VS525",
             f"no image is known for {deployment.backend} on {kind.value}",

@@ -42,7 +42,6 @@ def values(deployment: Deployment) -> Tree:
     problems = Collector()
     chosen = settings(deployment, problems)
     ground = base(deployment, chosen, problems)
-    problems.raise_errors()
     servers = [server(deployment, role, chosen, problems) for role in deployment.roles]
     patches = {
         _patch_name(deployment, item): _patch(deployment, item, chosen, ground, problems)

@@ -53,11 +53,7 @@ class Settings:
 
 
 def settings(deployment: Deployment, problems: Collector) -> Settings:
-    """The settings of *deployment*; what is wrong goes to *problems*.
-
-    Raises:
-        ConfigError: when no sense can be made of the input at all.
-    """
+    """The settings of *deployment*; what is wrong goes to *problems*, with something usable in its place."""
     config = deployment.config
     accelerator = llmd_hardware.accelerator(deployment, problems)
     image = llmd_hardware.image(deployment, accelerator, problems)
@@ -66,8 +62,8 @@ def settings(deployment: Deployment, problems: Collector) -> Settings:
     proxy = llmd_proxy.proxy(deployment, problems)
     log_level = choice(config, "log_level", facts_table()["log_levels"], "info", problems)
     multinode = _multinode(deployment, problems)
-    problems.raise_errors()
-    kind = facts_table()["accelerators"][accelerator.value]
+    kinds = facts_table()["accelerators"]
+    kind = kinds.get(accelerator.value, kinds["nvidia"])
     hardware = deployment.hardware.resource
     resource = hardware if hardware and hardware.startswith("gpu.intel.com/") else kind["resource"]
     if kind["vendor"] != "intel" or accelerator.value == "intel-gaudi":
@@ -107,7 +103,6 @@ def _port(config: Tree, proxy: Proxy | None, problems: Collector) -> int:
     if port in taken:
         at = leaf.at if leaf is not None else None
         problems.error("VS519", f"ServiceConfig.port {port} is taken by {taken[port]}", at)
-        problems.raise_errors()
     return port
 
 
