@@ -567,7 +567,10 @@ FIELDS = """
         table: A[Optional[Dict[str, int]], Arg(type_parser=json.loads)] = None
         inside: A[bool, Arg(no_cli=True)] = False
         plain: int = 3
-        old: A[Optional[int], Arg(action=DeprecatedStoreAction, action_kwargs={"new_flag": "--new", "type": int})] = None
+        old: A[
+            Optional[int],
+            Arg(action=DeprecatedStoreAction, action_kwargs={"new_flag": "--new", "type": int}),
+        ] = None
     """
 SGLANG = {
     "sglang/srt/arg_groups/arg_utils.py": ARG_UTILS,

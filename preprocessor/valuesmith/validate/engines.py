@@ -122,7 +122,7 @@ def _unknown(item: Finding, command: Command, catalogs: Sequence[Catalog], shelf
     for catalog in catalogs:
         if catalog.engine not in shelf.engines():
             continue
-        past = history(plain, catalog, shelf)
+        past = history(plain, catalog, shelf, catalogs)
         if past:
             text = f"{catalog.title} does not know {item.word}{_of(command)}"
             return Diagnostic("VS421", text, at, past.text)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from valuesmith import facts
@@ -35,15 +35,20 @@ class History:
         return ", and again ".join(parts)
 
 
-def history(name: str, catalog: Catalog, shelf: Shelf) -> History:
-    """What the releases around *catalog*'s say of a flag that it does not have."""
+def history(name: str, catalog: Catalog, shelf: Shelf, others: Sequence[Catalog] = ()) -> History:
+    """What the releases around *catalog*'s say of a flag that it does not have.
+
+    *others* are asked too for what came instead: an engine's flag may take over from a component's.
+    """
     here = facts.version(catalog.version)
     known = shelf.versions(catalog.engine)
     before = [version for version in known if facts.version(version) < here]
     after = [version for version in known if facts.version(version) > here]
     until = next((v for v in reversed(before) if _has(shelf, catalog, v, name)), None)
     since = next((v for v in after if _has(shelf, catalog, v, name)), None)
-    found = () if until is None else successors(name, shelf.catalog(catalog.engine, until), catalog)
+    found = (
+        () if until is None else successors(name, shelf.catalog(catalog.engine, until), catalog, others)
+    )
     return History(catalog.engine, until, since, found)
 
 
@@ -52,7 +57,9 @@ def _has(shelf: Shelf, catalog: Catalog, version: str, name: str) -> bool:
     return flag is not None and (not catalog.hidden or flag.scope != catalog.hidden)
 
 
-def successors(name: str, old: Catalog, new: Catalog) -> tuple[str, ...]:
+def successors(
+    name: str, old: Catalog, new: Catalog, others: Sequence[Catalog] = ()
+) -> tuple[str, ...]:
     """What to write in *new* instead of *name*, which *old* still knows."""
     table: Mapping[str, Mapping[str, list[str]]] = facts.data("facts/successors.yaml")
     flag = old.spelled.get(name)
@@ -62,11 +69,12 @@ def successors(name: str, old: Catalog, new: Catalog) -> tuple[str, ...]:
     said = list(flag.successors) if flag is not None else []
     longer = [key for key in new.flags if key.startswith(f"{name}-") and key not in old.spelled]
     for texts in (listed, said, longer):
-        fitting = _known(texts, new)
+        fitting = _known(texts, (new, *others))
         if fitting:
             return fitting
     return ()
 
 
-def _known(texts: Iterable[str], catalog: Catalog) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(text for text in texts if text.split()[0] in catalog.spelled))
+def _known(texts: Iterable[str], catalogs: Sequence[Catalog]) -> tuple[str, ...]:
+    known = [text for text in texts if any(text.split()[0] in item.spelled for item in catalogs)]
+    return tuple(dict.fromkeys(known))
