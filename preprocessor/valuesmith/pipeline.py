@@ -52,6 +52,7 @@ class Resolved:
     deployment: Deployment
     tree: Tree
     diagnostics: tuple[Diagnostic, ...]
+    source_name: str = ""
 
     @property
     def values(self) -> dict[str, Any]:
@@ -93,7 +94,8 @@ def resolve(request: Request) -> Resolved:
     deployment = aggregate.with_endpoint(deployment, target.service_url(deployment))
     values = _collecting(problems, lambda: target.values(deployment))
     found = (*problems.items, *deployment.diagnostics, *target.notes(deployment))
-    return Resolved(deployment, values, tuple(dict.fromkeys(found)))
+    name = request.document.root.at.file
+    return Resolved(deployment, values, tuple(dict.fromkeys(found)), name)
 
 
 def _checked(request: Request, problems: Collector) -> Tree:

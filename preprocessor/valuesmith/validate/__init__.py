@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from valuesmith.callable import make_callable
 from valuesmith.diagnostics import Diagnostic
 from valuesmith.validate.files import paths
 from valuesmith.validate.manifest import Manifest
@@ -37,3 +39,15 @@ def manifests(
     else:
         found = wrap(text_or_objects)
     return manifests_checked(found, kubernetes_version=kubernetes_version, crd_dir=crd_dir)
+
+
+def _validate(
+    *given: str | os.PathLike[str],
+    kubernetes_version: str | None = None,
+    crd_dir: Path | None = None,
+) -> list[Diagnostic]:
+    """``valuesmith.validate(...)``: :func:`paths` with folders and files as arguments."""
+    return paths([str(item) for item in given], kubernetes_version=kubernetes_version, crd_dir=crd_dir)
+
+
+make_callable(__name__, _validate)

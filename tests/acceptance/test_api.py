@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The public Python API, used as the README shows it."""
+
+from __future__ import annotations
+
+import pytest
+from paths import ROOT
+from valuesmith.diagnostics import ConfigError
+
+EXAMPLE = ROOT / "examples" / "qwen3-32b-disagg.yaml"
+# The in-code use of the incumbent: sections as a mapping, aliases and all.
+IN_CODE = {
+    "SlaConfig": {"isl": 32768, "osl": 1024},
+    "ServiceConfig": {
+        "model_path": "/models/llama-2-7b-chat",
+        "served_model_name": "llama-2-7b-chat",
+        "head_node_ip": "10.0.0.100",
+        "port": 8000,
+        "include_frontend": True,
+    },
+    "K8sConfig": {
+        "name_prefix": "llama7b",
+        "mode": "disagg",
+        "enable_router": True,
+        "k8s_namespace": "dynamo",
+        "k8s_image": "nvcr.io/nvidia/ai-dynamo/tensorrtllm-runtime:0.8.0",
+        "k8s_engine_mode": "configmap",
+        "k8s_model_cache": "pvc:model-cache-7b",
+        "k8s_hf_home": "/workspace/model_cache",
+    },
+    "Workers": {
+        "prefill": {"tensor_parallel_size": 4, "max_batch_size": 8},
+        "decode": {"tensor_parallel_size": 2, "max_batch_size": 16, "max_seq_len": 4096},
+    },
+    "WorkerConfig": {"prefill_workers": 1, "decode_workers": 2},
+}
+
+
+def test_a_file_is_loaded_resolved_rendered_and_validated(tmp_path):
+    from valuesmith import load, render, resolve, validate
+
+    source = load(EXAMPLE, sets=["Workers.decode.max_batch_size=256"])
+    deployment = resolve(source, backend="vllm", target="dynamo", dynamo_version="1.2.1")
+    assert deployment.values["workers"]["decode"]["engineArgs"]["max-num-seqs"] == "256"
+    (steps,) = deployment.explain("workers.decode.engineArgs.max-num-seqs").values()
+    assert [step.kind for step in steps][:2] == ["mapped", "set"]
+    render(deployment, tmp_path / "out")
+    assert (tmp_path / "out" / "values.yaml").exists()
+    assert [item for item in validate(tmp_path / "out") if item.severity != "note"] == []
+
+
+def test_sections_as_a_mapping_work_as_they_do_in_a_file(tmp_path):
+    from valuesmith import load, render, resolve
+
+    deployment = resolve(load(IN_CODE), backend="trtllm")
+    assert deployment.name == "llama7b-disagg-router"
+    assert deployment.deployment.dynamo_version == "0.8.0"
+    assert deployment.values["modelCache"]["claimName"] == "model-cache-7b"
+    assert deployment.values["engineConfigMode"] == "configmap"
+    render(deployment, tmp_path / "out")
+    assert (tmp_path / "out" / "prefill_config.yaml").exists()
+
+
+def test_a_wrong_mapping_is_an_error_with_a_place(tmp_path):
+    from valuesmith import load, resolve
+
+    with pytest.raises(ConfigError) as caught:
+        resolve(load({"Workers": {"agg": {"tensor_paralel_size": 2}}}), backend="vllm")
+    assert all(item.at is not None for item in caught.value.diagnostics)
+
+
+def test_importing_the_package_imports_none_of_the_slow_parts():
+    import subprocess
+    import sys
+
+    code = "import sys, valuesmith; print([m for m in ('jinja2', 'jsonschema', 'yaml', 'click') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
