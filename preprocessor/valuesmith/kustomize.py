@@ -11,11 +11,12 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from valuesmith import helm_errors, tools
+from valuesmith import helm_errors, load, tools
 from valuesmith.diagnostics import ConfigError, Diagnostic
 from valuesmith.tools import Tool
 
 MINIMUM = (5, 8, 1)
+NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 
 # What has nothing to do with the files: networks, programs that are not there.
 _NOT_THE_INPUT = re.compile(
@@ -118,6 +119,21 @@ def built(files: Mapping[str, bytes]) -> str:
         return build(folder)
 
 
+def absent(folder: Path) -> list[str]:
+    """What the kustomization in *folder* builds on that is not on this machine: remote, or not there.
+
+    Raises :class:`ConfigError` when the kustomization is no YAML.
+    """
+    file = next(path for path in map(folder.joinpath, NAMES) if path.is_file())
+    found: list[str] = []
+    for node in load.documents(load.file_text(file), str(file), lenient=True):
+        body = load.to_plain(node)
+        for key in ("resources", "components", "bases") if isinstance(body, dict) else ():
+            listed = body.get(key)
+            found += [str(item) for item in listed] if isinstance(listed, list) else []
+    return [name for name in found if not (folder / name).exists()]
+
+
 def _explained(text: str, folder: Path) -> Diagnostic:
     hint = next((advice for pattern, advice in _ADVICE if pattern.search(text)), "")
     return Diagnostic("VS584", f"{folder.name} does not build: {text}", None, hint)
@@ -131,8 +147,9 @@ def dry_run(manifests: str) -> list[str]:
     path = (
         os.environ.get("KUBECTL") or shutil.which("kubectl") or tools.checkout() / ".tools/bin/kubectl"
     )
-    env = {"KUBECONFIG": os.environ["KUBECONFIG"]} if "KUBECONFIG" in os.environ else None
-    outcome = tools.run([str(path), "apply", "--dry-run=server", "-f", "-"], manifests, env)
+    # The user's whole environment: cloud accounts are found through it.
+    command = [str(path), "apply", "--dry-run=server", "-f", "-"]
+    outcome = tools.run(command, manifests, dict(os.environ))
     if outcome.code == 0:
         return []
     lines = [line for line in outcome.err.splitlines() if line.strip() and "Warning:" not in line]

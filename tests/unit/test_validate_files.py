@@ -99,6 +99,25 @@ def test_a_kustomization_is_built_and_its_patches_are_no_manifests(tmp_path: Pat
     ]
 
 
+@pytest.mark.parametrize("base", ["https://example.com/base?ref=v1", "../not-there-yet"])
+def test_patches_of_a_base_that_is_elsewhere_are_checked_alone(tmp_path: Path, base: str) -> None:
+    (tmp_path / "kustomization.yaml").write_text(
+        f"resources: ['{base}']\npatches: [{{path: patch-a.yaml}}]\n"
+    )
+    patch = tmp_path / "patch-a.yaml"
+    patch.write_text(
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\n"
+        "spec: {template: {spec: {containers: [{name: main, imge: y}]}}}\n"
+    )
+    assert found(tmp_path) == [
+        f"- VS664 {tmp_path} builds on {base}, which cannot be read here | only its patches are checked",
+        (
+            f"{patch}:4:52 VS602 Deployment/a: spec.template.spec.containers[main].imge "
+            "is no field of this object | did you mean image?"
+        ),
+    ]
+
+
 @pytest.fixture
 def toy_charts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     for name, keys in (("toy", {"image": {"type": "string"}}), ("big", {"image": {}, "more": {}})):

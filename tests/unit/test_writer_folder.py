@@ -105,6 +105,18 @@ def test_a_foreign_file_with_the_same_bytes_is_no_collision(tmp_path: Path) -> N
     write(Artifacts({"a.json": File.text("{}\n")}), target)
 
 
+def test_json_is_ours_beside_a_file_of_ours(tmp_path: Path) -> None:
+    alone, beside = tmp_path / "alone", tmp_path / "beside"
+    alone.mkdir()
+    (alone / "a.json").write_text("{}\n")
+    new = Artifacts({"a.json": File.text("[]\n"), "b.yaml": ours("")})
+    with pytest.raises(ConfigError, match=r"a\.json is not a file that valuesmith wrote"):
+        write(new, alone)
+    write(Artifacts({"a.json": File.text("{}\n"), "b.yaml": ours("")}), beside)
+    write(new, beside)
+    assert (beside / "a.json").read_text() == "[]\n"
+
+
 @pytest.mark.parametrize("force", [False, True])
 def test_a_folder_in_the_place_of_a_file_is_refused(tmp_path: Path, force: bool) -> None:
     target = tmp_path / "out"

@@ -20,9 +20,11 @@ from valuesmith.validate.prerequisites import prerequisites
 
 _YAML = (".yaml", ".yml", ".json")
 _UNIFIED = frozenset(("ServiceConfig", "K8sConfig", "Workers", "WorkerConfig", "NodeConfig"))
-_KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 # What a run of ours leaves beside manifests and is none: values that they were rendered from.
 _MANIFESTS = "k8s_deploy.yaml"
+# What can be said about a part of an object: fields that do not exist or have wrong values, names that
+# occur twice, placeholders, secrets.
+_OF_PATCHES = ("VS602", "VS603", "VS620", "VS626", "VS627")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +96,8 @@ def _path(name: str, checks: Checks) -> Iterator[Diagnostic]:
 
 
 def _folder(folder: Path, checks: Checks) -> Iterator[Diagnostic]:
-    if any((folder / name).is_file() for name in _KUSTOMIZATIONS):
-        text, name = kustomize.build(folder), f"{folder} (built)"
-        yield from checks.manifests(read(text, name), text, name)
+    if any((folder / name).is_file() for name in kustomize.NAMES):
+        yield from _overlay(folder, checks)
         return
     files = sorted(path for path in folder.iterdir() if path.suffix in _YAML and path.is_file())
     if not files:
@@ -109,6 +110,26 @@ def _folder(folder: Path, checks: Checks) -> Iterator[Diagnostic]:
             yield from error.diagnostics
     scripts = sorted(folder.glob("run*.sh"))
     checks.contents.extend(commands.of_file(path) for path in scripts)
+
+
+def _overlay(folder: Path, checks: Checks) -> Iterator[Diagnostic]:
+    """What the overlay builds; where its base cannot be read here, its patches for themselves."""
+    absent = kustomize.absent(folder)
+    if not absent:
+        text, name = kustomize.build(folder), f"{folder} (built)"
+        yield from checks.manifests(read(text, name), text, name)
+        return
+    message = f"{folder} builds on {', '.join(absent)}, which cannot be read here"
+    yield Diagnostic("VS664", message, None, "only its patches are checked", "warning")
+    for path in sorted(folder.glob("patch*.y*ml")):
+        text = load.file_text(path)
+        checks.contents.append(commands.of_text(text, str(path)))
+        found = run.checked(
+            read(text, str(path)),
+            kubernetes_version=checks.kubernetes_version,
+            crd_dir=checks.crd_dir,
+        )
+        yield from (item for item in found if item.code in _OF_PATCHES)
 
 
 def _text(text: str, name: str, checks: Checks, beside: bool = False) -> Iterator[Diagnostic]:

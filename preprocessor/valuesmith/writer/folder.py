@@ -144,7 +144,14 @@ def _replaceable(path: Path, file: File) -> bool:
         content = path.read_bytes()
     except OSError:
         return False
-    return content == file.content or is_ours(content)
+    return content == file.content or is_ours(content) or _is_our_json(path)
+
+
+def _is_our_json(path: Path) -> bool:
+    """JSON holds no comments: it is ours where a file of ours lies beside it."""
+    if path.suffix != ".json":
+        return False
+    return any(_starts_as_ours(other) for other in path.parent.iterdir() if other.is_file())
 
 
 def _stale(artifacts: Artifacts, target: Path) -> list[str]:
