@@ -4,14 +4,13 @@
 from __future__ import annotations
 
 import textwrap
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from valuesmith import aggregate, inputs, load, runtimes, topology
+from valuesmith import aggregate, inputs, load, runtimes
 from valuesmith.deployment import Deployment
-from valuesmith.diagnostics import Collector, ConfigError, Diagnostic
+from valuesmith.diagnostics import ConfigError, Diagnostic
 from valuesmith.runtimes import Resolved
 
 MODEL = """
@@ -22,15 +21,11 @@ ServiceConfig:
 
 
 def deployment(text: str, model: str = MODEL, sets: tuple[str, ...] = ()) -> Deployment:
-    """The deployment that *text* (and the model above) describes, planned but not mapped."""
+    """The deployment that *text* (and the model above) describes, before anything is planned or mapped."""
     document = load.read(["-"], sets, stdin=model + textwrap.dedent(text))
     tree, _ = inputs.check(document)
     tree, _ = aggregate.decide(tree, aggregate.Options(target="lws"))
-    built = aggregate.settle(aggregate.build(inputs.complete(tree)))
-    problems = Collector()
-    roles = topology.plan_roles(built.roles, built.backend, built.config, problems)
-    problems.raise_errors()
-    return replace(built, roles=roles)
+    return aggregate.settle(aggregate.build(inputs.complete(tree)))
 
 
 def resolved(text: str, runtime: str, model: str = MODEL) -> Resolved:

@@ -165,7 +165,21 @@ def test_a_runtime_of_one_pod_does_not_take_more() -> None:
 
 def test_what_workers_ask_for_and_the_runtime_does_not_start() -> None:
     (found,) = refused(SIZES.format(tp=2, pp=2, node=8), "tgi")
-    assert found.message == "Workers.agg needs 4 GPUs (tp 2 × pp 2 × dp 1), but the runtime starts 2"
+    assert found.message == (
+        "Workers.agg.pipeline_parallel_size is 2, but tgi spreads a model by tensor_parallel_size only"
+    )
+
+
+def test_a_stated_number_of_gpus_must_be_what_starts() -> None:
+    (found,) = refused("Workers: {agg: {tensor_parallel_size: 4, gpus_per_worker: 8}}", "vllm")
+    assert found.message == "Workers.agg.gpus_per_worker says 8 GPUs, but vllm starts on 4"
+
+
+def test_a_runtime_without_ranks_gets_the_devices_that_workers_ask_for() -> None:
+    found = resolved("Workers: {agg: {tensor_parallel_size: 4}}", "ollama", model("qwen3:8b"))
+    assert (found.sizing.per_pod.value, found.sizing.size.value) == (4, 1)
+    (refusal,) = refused("Workers: {agg: {tensor_parallel_size: 16}}", "ollama", model("qwen3:8b"))
+    assert refusal.message.startswith("16 GPUs (TP 16) need 2 pods")
 
 
 def test_a_flavors_limit_and_a_parameter_that_contradict() -> None:

@@ -11,7 +11,7 @@ from valuesmith import load
 from valuesmith.deployment import Deployment
 from valuesmith.diagnostics import Position
 from valuesmith.references import Reference, parse_reference, runtime_backend
-from valuesmith.runtimes import flavors, models
+from valuesmith.runtimes import flavors, models, ranks
 from valuesmith.runtimes.catalog import Runtime
 from valuesmith.runtimes.document import Part, items, mapping
 from valuesmith.tree import Leaf, Path, Tree, derived
@@ -94,6 +94,22 @@ class Request:
         role = self.deployment.role("agg")
         leaf = role.parameters.get(PARALLEL[preset]) if role is not None else None
         return None if leaf is None or leaf.value is None else leaf
+
+    @property
+    def factors(self) -> tuple[str, ...]:
+        """The parameters whose product is the number of ranks."""
+        given = self.runtime.data.get("worldSize")
+        return tuple(given) if isinstance(given, list) else ranks.DEFAULT_FACTORS
+
+    def claims(self) -> Iterator[tuple[str, Leaf]]:
+        """What the input says of the GPUs of one worker."""
+        role = self.deployment.role("agg")
+        own = role.given.get("gpus_per_worker") if role is not None else None
+        named = {
+            "Workers.agg.gpus_per_worker": own,
+            "WorkerConfig.agg_gpus_per_worker": self.leaf("WorkerConfig", "agg_gpus_per_worker"),
+        }
+        yield from ((key, leaf) for key, leaf in named.items() if leaf is not None and leaf.value)
 
     @property
     def gpus_per_node(self) -> Leaf | None:

@@ -165,7 +165,7 @@ def _check(request: Request, rendering: Rendering, sizes: sizing.Sizing, finding
                 note="one-pod-only",
                 hint="raise the number of replicas instead",
             )
-    _check_plan(request, sizes, chain, findings)
+    _check_workers(request, sizes, findings)
     _check_mounted(request, chain, findings)
     _check_drain(request, rendering.roles[role], chain, findings)
     for name, rendered in rendering.roles.items():
@@ -173,28 +173,33 @@ def _check(request: Request, rendering: Rendering, sizes: sizing.Sizing, finding
         handlers.check(rendered, mapping(request.runtime.data.get("ports")), findings)
 
 
-def _check_plan(
-    request: Request, sizes: sizing.Sizing, chain: Mapping[str, Any], findings: Findings
-) -> None:
-    """What ``Workers.agg`` needs in all must be what the runtime starts."""
-    role = request.deployment.role("agg")
-    plan = role.plan if role is not None else None
-    overridden = any(chain[n][-1].path[0] in ("flavor", "request") for n in PARALLEL if n in chain)
-    if plan is None or overridden or not any(map(request.parallel, PARALLEL)):
-        return
+def _check_workers(request: Request, sizes: sizing.Sizing, findings: Findings) -> None:
+    """What ``Workers.agg`` asks for must be what the runtime starts."""
+    factors = request.factors
+    for preset, name in PARALLEL.items():
+        leaf = request.parallel(preset)
+        if leaf is not None and leaf.value != 1 and factors and preset not in factors:
+            findings.add(
+                "E_TOPOLOGY",
+                f"Workers.agg.{name} is {leaf.value}, but {request.runtime.name} spreads a model by "
+                f"{' and '.join(PARALLEL.get(f, f) for f in factors)} only",
+                ("deployment", "params", preset),
+                at=leaf.at,
+                note="plan-differs",
+                data={preset: leaf.value},
+            )
     total = int(sizes.per_pod.value) * int(sizes.size.value)
-    if plan.world == total or request.claim.chosen.data:
-        return
-    at = next((leaf.at for name in PARALLEL if (leaf := request.parallel(name)) is not None), None)
-    findings.add(
-        "E_TOPOLOGY",
-        f"Workers.agg needs {plan.world} GPUs ({plan.formula}), but the runtime starts {total}",
-        ("deployment", "params"),
-        at=at,
-        note="plan-differs",
-        data={"ranks": total, "wanted": plan.world},
-        hint="give only the parallel sizes that the runtime declares",
-    )
+    for key, claim in request.claims():
+        if claim.value != total:
+            findings.add(
+                "E_TOPOLOGY",
+                f"{key} says {claim.value} GPUs, but {request.runtime.name} starts on {total}",
+                ("deployment", "params"),
+                at=claim.at,
+                note="plan-differs",
+                data={"wanted": claim.value, "devices": total},
+                hint="correct the number, or the parallel sizes",
+            )
 
 
 def _check_mounted(request: Request, chain: Mapping[str, Any], findings: Findings) -> None:

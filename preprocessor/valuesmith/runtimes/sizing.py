@@ -12,7 +12,7 @@ from valuesmith.runtimes.document import Part, mapping
 from valuesmith.runtimes.findings import Findings
 from valuesmith.runtimes.layers import Layers, Setting
 from valuesmith.runtimes.ranks import Factors
-from valuesmith.runtimes.request import Request
+from valuesmith.runtimes.request import PARALLEL, Request
 from valuesmith.tree import Leaf, derived
 
 SIZE_KEY = "RuntimeConfig.size"
@@ -132,16 +132,28 @@ def _from_nodes(request: Request, found: Factors, findings: Findings) -> Leaf:
     per_node = request.gpus_per_node
     node = int(per_node.value) if per_node is not None else 8
     reads = [("NodeConfig.num_gpus_per_node", per_node)] if per_node is not None else []
-    given_sizes = ((name, request.parallel(name)) for name in found.known)
-    reads += [(f"Workers.agg {name}", leaf) for name, leaf in given_sizes if leaf is not None]
-    role = request.deployment.role("agg")
-    plan = role.plan if role is not None else None
-    total = found.ranks if found.ranks is not None else plan.world if plan is not None else 1
-    formula = found.formula or (plan.formula if plan is not None and found.ranks is None else "")
+    wanted = [name for name in found.known or PARALLEL if name in PARALLEL]
+    sizes = [(name, request.parallel(name)) for name in wanted]
+    given_sizes = {name: leaf for name, leaf in sizes if leaf is not None}
+    reads += [(f"Workers.agg {name}", leaf) for name, leaf in given_sizes.items()]
+    # A runtime without ranks uses the devices that Workers.agg speaks of in its own way.
+    own = Factors({name: int(leaf.value) for name, leaf in given_sizes.items()})
+    total, formula = (found.ranks, found.formula) if found.ranks else (own.ranks or 1, own.formula)
     given = _given_size(request)
     nodes = int(given.value) if given is not None else -(-total // node)
     at = per_node.at if per_node is not None else None
-    if total % nodes:
+    if nodes > 1 and not found.ranks and not request.runtime.groups:
+        name = request.runtime.name
+        findings.add(
+            "E_TOPOLOGY",
+            f"{total} GPUs ({formula}) need {nodes} pods, but {name} runs on one pod only",
+            ("runtime", "lws", "size"),
+            at=at,
+            note="one-pod-only",
+            data={"devices": total, "devicesPerPod": node, "wantSize": nodes},
+            hint="raise NodeConfig.num_gpus_per_node, or lower the parallel sizes",
+        )
+    elif total % nodes:
         findings.add(
             "E_TOPOLOGY",
             f"{total} ranks ({formula}) do not split evenly over {nodes} nodes of {node} GPUs",

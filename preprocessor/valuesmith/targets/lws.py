@@ -57,7 +57,9 @@ def service_url(deployment: Deployment) -> str:
     """The Service to the leaders."""
     config = deployment.config
     name, namespace = config.value("K8sConfig.name"), config.value("K8sConfig.k8s_namespace")
-    return f"http://{name}-frontend.{namespace}.svc.cluster.local:8000"
+    over = config.value("RuntimeConfig.values") or {}
+    port = (over.get("service") or {}).get("port") or config.value("ServiceConfig.port") or 8000
+    return f"http://{name}-frontend.{namespace}.svc.cluster.local:{port}"
 
 
 def planned(deployment: Deployment) -> Deployment:

@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Values for the chart lws, and where each of them came from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from runtime_deployments import MODEL, deployment
+
+from valuesmith.diagnostics import ConfigError
+from valuesmith.targets import lws
+from valuesmith.tree import Leaf, Tree
+
+VLLM = "RuntimeConfig: {{runtime: vllm, {}}}"
+
+
+def shaped(text: str, model: str = MODEL) -> Tree:
+    return lws.values(deployment(text, model))
+
+
+def plain(text: str, model: str = MODEL) -> dict[str, Any]:
+    return shaped(text, model).plain()
+
+
+def leaf(tree: Tree, key: str) -> Leaf:
+    found = tree.leaf(key)
+    assert found is not None, key
+    return found
+
+
+def test_the_field_case_of_the_triton_chart() -> None:
+    """TP 8 × PP 2 on nodes of four GPUs: groups of four pods with four GPUs each."""
+    values = plain(
+        """
+        DynConfig: {mode: agg}
+        Workers: {agg: {tensor_parallel_size: 8, pipeline_parallel_size: 2, max_batch_size: 64}}
+        WorkerConfig: {agg_workers: 1}
+        NodeConfig: {num_gpus_per_node: 4}
+        SlaConfig: {isl: 4000, osl: 1000}
+        RuntimeConfig: {runtime: triton-trtllm}
+        """
+    )
+    assert (values["kind"], values["size"], values["gpusPerPod"], values["ranks"]) == (
+        "LeaderWorkerSet",
+        4,
+        4,
+        16,
+    )
+    assert values["group"] == {
+        "startupPolicy": "LeaderCreated",
+        "restartPolicy": "RecreateGroupOnPodRestart",
+        "leaderWaits": True,
+    }
+
+
+def test_one_pod_is_a_deployment() -> None:
+    values = plain(VLLM.format("params: {TP: 2}"))
+    assert (values["kind"], values["size"], values["gpusPerPod"]) == ("Deployment", 1, 2)
+    assert "worker" not in values
+    assert "group" not in values
+
+
+def test_arguments_know_the_parameters_and_the_layers_that_gave_them() -> None:
+    found = leaf(shaped(VLLM.format("params: {TP: 2}")), "leader.args")
+    assert found.origin.kind == "runtime"
+    assert found.at is not None
+    assert found.at.file == "runtimes/vllm.yaml"
+    reads = {name: read.origin.text for name, read in found.origin.reads}
+    assert reads["TP"] == "request: TP = 2"
+    assert reads["PP"] == "runtime default: PP = 1"
+    assert reads["ModelName"] == "built-in ModelName = dense-8b"
+
+
+def test_a_size_says_what_it_was_computed_from() -> None:
+    found = leaf(
+        shaped("Workers: {agg: {tensor_parallel_size: 16}}\nRuntimeConfig: {runtime: vllm}"),
+        "gpusPerPod",
+    )
+    assert found.origin.text == "16 GPUs (TP 16 × PP 1 × DP 1) on 2 nodes of 8"
+    assert [name for name, _ in found.origin.reads] == [
+        "NodeConfig.num_gpus_per_node",
+        "Workers.agg TP",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("config", "image"),
+    [
+        ("", ("", "vllm/vllm-openai", "v0.31.0")),
+        ("image: r.example.com/a/b:1", ("r.example.com", "a/b", "1")),
+    ],
+)
+def test_the_image_is_the_runtimes_unless_another_is_given(
+    config: str, image: tuple[str, str, str]
+) -> None:
+    found = plain(VLLM.format(config))["image"]
+    assert (found["registry"], found["repository"], found["tag"]) == image
+
+
+def test_a_default_image_of_dynamo_does_not_count_as_the_users() -> None:
+    text = "K8sConfig: {k8s_image: 'nvcr.io/nvidia/ai-dynamo/vllm-runtime:1.2.0'}\n" + VLLM.format("")
+    assert plain(text)["image"]["repository"] == "vllm/vllm-openai"
+    other = text.replace("nvcr.io/nvidia/ai-dynamo/vllm-runtime:1.2.0", "me/vllm:3")
+    assert plain(other)["image"]["repository"] == "me/vllm"
+
+
+def test_an_image_that_is_none() -> None:
+    with pytest.raises(ConfigError) as caught:
+        plain(VLLM.format("image: 'A b'"))
+    assert caught.value.diagnostics[0].code == "E_IMAGE"
+
+
+def test_where_pods_run_comes_from_the_flavor_or_the_system() -> None:
+    system = "NodeConfig: {system_name: h200_sxm}\n"
+    values = plain(system + VLLM.format(""))
+    assert values["nodeSelector"] == {"nvidia.com/gpu.product": "NVIDIA-H200"}
+    assert {"name": "NCCL_CUMEM_ENABLE", "value": "1"} in values["leader"]["env"]
+    flavor = "flavor: {name: f, nodeSelector: {gpu: fast, ready: true}, limits: {nvidia.com/gpu: 1}}"
+    assert plain(system + VLLM.format(flavor))["nodeSelector"] == {"gpu": "fast", "ready": "true"}
+
+
+def test_alternatives_become_an_affinity_in_their_order() -> None:
+    config = "flavor: [a, b], flavors: [{name: a, nodeSelector: {gpu: a}}, {name: b, nodeSelector: {gpu: b}}]"
+    values = plain(VLLM.format(config))
+    assert "nodeSelector" not in values
+    node = values["affinity"]["nodeAffinity"]
+    terms = node["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+    assert [term["matchExpressions"][0]["values"] for term in terms] == [["a"], ["b"]]
+    preferred = node["preferredDuringSchedulingIgnoredDuringExecution"]
+    assert [entry["weight"] for entry in preferred] == [100, 90]
+
+
+def test_limits_of_a_flavor_beside_the_accelerator() -> None:
+    limits = "{nvidia.com/gpu: 8, vpc.amazonaws.com/efa: 32, rdma/hca: 1, memory: 500Gi}"
+    values = plain(VLLM.format(f"params: {{TP: 8}}, flavor: {{name: f, limits: {limits}}}"))
+    assert values["gpusPerPod"] == 8
+    assert values["efa"] == {"perPod": 32}
+    assert values["extraResources"] == {"rdma/hca": "1"}
+    assert values["leader"]["resources"] == {"limits": {"memory": "500Gi"}}
+
+
+def test_the_efa_transport_gives_a_device_an_accelerator() -> None:
+    values = plain("K8sConfig: {transport: efa}\n" + VLLM.format("params: {TP: 8}"))
+    assert values["efa"]["perPod"] == 8
+    assert {"name": "FI_PROVIDER", "value": "efa"} in values["efa"]["env"]
+    assert all(entry["name"].startswith("FI_") for entry in values["efa"]["env"])
+
+
+def test_the_model_cache_and_its_home() -> None:
+    claim = "K8sConfig: {k8s_pvc_name: models}\n"
+    values = plain(claim + VLLM.format(""))
+    assert values["modelCache"] == {"claimName": "models", "mountPath": "/workspace/model_cache"}
+    assert {"name": "HF_HOME", "value": "/workspace/model_cache"} in values["leader"]["env"]
+    assert values["hfTokenSecret"] == {"name": "hf-token-secret"}
+
+
+def test_a_model_in_a_claim_is_mounted_for_reading_and_needs_no_token() -> None:
+    model = "ServiceConfig: {model_path: 'pvc://models/x', served_model_name: x}\n"
+    values = plain(VLLM.format(""), model)
+    assert values["modelCache"]["claimName"] == "models"
+    assert values["modelCache"]["readOnly"] is True
+    assert "hfTokenSecret" not in values
+
+
+def test_a_model_on_the_nodes_disk_is_mounted() -> None:
+    model = "ServiceConfig: {model_path: 'host:///mnt/x', served_model_name: x}\n"
+    leader = plain(VLLM.format(""), model)["leader"]
+    assert leader["extraVolumes"] == [{"name": "model", "hostPath": {"path": "/mnt/x"}}]
+    assert leader["extraVolumeMounts"] == [{"name": "model", "mountPath": "/mnt/x", "readOnly": True}]
+
+
+def test_triton_gets_access_rules_metrics_rules_and_its_own_test_path() -> None:
+    values = plain(
+        "RuntimeConfig: {runtime: triton-trtllm, params: {TP: 1, PP: 1, METRICS_MODEL: llama}}"
+    )
+    assert [rule["resources"] for rule in values["rbac"]["rules"]] == [["pods"], ["pods/exec"]]
+    assert values["metrics"] == {"port": "metrics"}
+    assert values["test"] == {"path": "/v2/health/ready"}
+    rules = values["prometheusRule"]["rules"]
+    assert rules[0]["record"] == "triton:queue_compute:ratio"
+    assert all('{namespace="dynamo",model="llama"}' in rule["expr"] for rule in rules)
+
+
+@pytest.mark.parametrize("runtime", ["vllm", "sglang", "trtllm-serve", "tgi"])
+def test_other_runtimes_get_no_access(runtime: str) -> None:
+    assert "rbac" not in plain(f"RuntimeConfig: {{runtime: {runtime}}}")
+
+
+def test_values_of_the_chart_are_laid_over() -> None:
+    tree = shaped(
+        VLLM.format(
+            "values: {replicas: null, service: {type: LoadBalancer}, leader: {resources: {limits: {memory: 1Gi}}, "
+            "startupProbe: {failureThreshold: 9}}, ports: 5}"
+        )
+    )
+    values = tree.plain()
+    assert values["replicas"] is None
+    assert values["service"] == {"port": 8000, "type": "LoadBalancer"}
+    assert values["leader"]["resources"]["limits"] == {"memory": "1Gi"}
+    probe = values["leader"]["startupProbe"]
+    assert (probe["failureThreshold"], probe["periodSeconds"]) == (9, 10)
+    assert values["ports"] == 5
+    found = leaf(tree, "leader.startupProbe")
+    assert found.origin.text == "RuntimeConfig.values.leader.startupProbe.failureThreshold"
+    assert found.origin.replaced is not None
+    assert found.origin.replaced.value["failureThreshold"] == 360
+
+
+def test_laying_over_does_not_change_what_was_there() -> None:
+    text = VLLM.format("values: {leader: {startupProbe: {failureThreshold: 9}}}")
+    plain(text)
+    assert plain(VLLM.format(""))["leader"]["startupProbe"]["failureThreshold"] == 360
+
+
+def test_a_name_that_is_too_long_for_a_group() -> None:
+    long = "a" * 51
+    assert plain(f"K8sConfig: {{name: {long}}}\n" + VLLM.format(""))["kind"] == "Deployment"
+    with pytest.raises(ConfigError) as caught:
+        plain(f"K8sConfig: {{name: {long}}}\n" + VLLM.format("params: {TP: 16}"))
+    assert caught.value.diagnostics[0].code == "VS242"
+
+
+def test_no_runtime_is_named() -> None:
+    with pytest.raises(ConfigError) as caught:
+        plain("")
+    (found,) = caught.value.diagnostics
+    assert (found.code, found.message) == ("E_RUNTIME", "the target lws needs a runtime")
+
+
+def test_pod_specs_secrets_and_replicas_of_the_input() -> None:
+    values = plain(
+        "K8sConfig: {k8s_image_pull_secret: pull, worker_extra_pod_spec: {hostNetwork: true}}\n"
+        "WorkerConfig: {agg_workers: 3}\n" + VLLM.format("params: {TP: 16}")
+    )
+    assert values["imagePullSecrets"] == ["pull"]
+    assert values["leader"]["extraPodSpec"] == values["worker"]["extraPodSpec"] == {"hostNetwork": True}
+    assert values["replicas"] == 3
+
+
+def test_the_url_of_the_service_follows_its_port() -> None:
+    assert lws.service_url(deployment(VLLM.format(""))) == (
+        "http://dynamo-agg-frontend.dynamo.svc.cluster.local:8000"
+    )
+    assert lws.service_url(deployment(VLLM.format("values: {service: {port: 80}}"))).endswith(":80")
