@@ -150,6 +150,13 @@ def test_problems_are_in_the_order_of_their_places() -> None:
     ]  # fmt: skip
 
 
+def test_problems_behind_an_alias_are_at_the_anchor_and_in_order() -> None:
+    said = wrong("x-a: &a {max_batch_size: x}\nSlaConfig: {isl: x}\nWorkers: {agg: *a}\n")
+    assert [line.split(" must")[0] for line in said] == [
+        "<stdin>:1:26: Workers.agg.max_batch_size", "<stdin>:2:18: SlaConfig.isl",
+    ]  # fmt: skip
+
+
 # ---------------------------------------------------------------- aliases and leftovers
 
 

@@ -174,7 +174,8 @@ def test_columns_count_characters_and_the_mark_does_not_count() -> None:
     root = load.yaml_text("\ufeff\N{OLD ITALIC LETTER A}é: {k: 5}\n", "a.yaml")
     assert isinstance(root, load.Map)
     assert root.entries["\N{OLD ITALIC LETTER A}é"].key_at.column == 1
-    assert load.positions(root)["\N{OLD ITALIC LETTER A}é", "k"].column == 9
+    at = load.positions(root)["\N{OLD ITALIC LETTER A}é", "k"]
+    assert (at.column, load.spelling(at)) == (9, "5")
 
 
 def test_the_spelling_can_be_read_from_the_place() -> None:
@@ -198,11 +199,13 @@ def test_merge_keys_take_one_map_or_several_and_own_keys_win() -> None:
         "one: {<<: *a, bs: 32}\n"
         "many: {bs: 1, <<: [*b, *a]}\n"
         "both: {<<: [*b, {dp: 3}]}\n"
+        "first: {<<: [*b, *a]}\n"
     )
     found = plain(text)
     assert found["one"] == {"tp": 2, "bs": 32}
     assert found["many"] == {"tp": 2, "bs": 1, "pp": 4}
     assert found["both"] == {"bs": 16, "pp": 4, "dp": 3}
+    assert found["first"] == {"bs": 16, "pp": 4, "tp": 2}
 
 
 def test_merged_values_point_to_where_they_were_written() -> None:
@@ -246,6 +249,11 @@ def test_bombs_end_in_an_error_within_a_second(name: str) -> None:
     assert time.process_time() - started < 1
     assert len(found) <= 100
     assert all(len(line) < 300 for line in found)
+
+
+def test_depth_counts_through_aliases() -> None:
+    chain = "a0: &a0 {k: 1}\n" + "".join(f"a{n}: &a{n} {{k: *a{n - 1}}}\n" for n in range(1, 150))
+    assert problems(chain) == ["a.yaml:100:15: VS112 a99.k: nested deeper than 100 levels"]
 
 
 def test_depth_and_values_up_to_the_limit_are_fine() -> None:

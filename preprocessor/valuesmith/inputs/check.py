@@ -74,9 +74,8 @@ class Checker:
         """Put what the layer says over the layers before it."""
         for path, leaf in self._nulls:
             for known in [known for known in self.leaves if known[: len(path)] == path]:
-                if path not in self._found:
-                    origin = replace(leaf.origin, replaced=self.leaves.pop(known))
-                    self.unset[known] = replace(leaf, origin=origin)
+                origin = replace(leaf.origin, replaced=self.leaves.pop(known))
+                self.unset[known] = replace(leaf, origin=origin)
         for path, (_, leaf) in self._found.items():
             before = self.leaves.get(path) or self.unset.pop(path, None)
             self.leaves[path] = leaf if before is None else self._over(path, before, leaf)
