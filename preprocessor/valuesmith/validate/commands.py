@@ -133,7 +133,11 @@ def _walk(node: Node, role: str, image: str) -> Iterator[Served | EngineFile]:
         yield from _config_map(node)
         return
     for key, entry in node.entries.items():
-        yield from _walk(entry.node, _role(node, key, role), image)
+        if key == "services" and isinstance(entry.node, Map):
+            for name, service in entry.node.entries.items():
+                yield from _walk(service.node, name, image)
+        else:
+            yield from _walk(entry.node, _role(node, key, role), image)
 
 
 def _role(node: Map, key: str, role: str) -> str:
