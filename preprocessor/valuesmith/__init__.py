@@ -62,7 +62,7 @@ def render(
     from valuesmith import artifacts, proof, writer
     from valuesmith.diagnostics import ConfigError
 
-    rendering = artifacts.render(deployment, [deployment.source_name], kubernetes_version)
+    rendering = artifacts.render(deployment, [deployment.source_name], kubernetes_version, Path(folder))
     found: list[Diagnostic] = []
     if checks:
         found = list(proof.check(rendering, proof.Wishes(crd_dir, kubernetes_version)).diagnostics)

@@ -41,6 +41,8 @@ def check(rendering: Rendering, wishes: Wishes) -> Checked:
             objects, kubernetes_version=wishes.kubernetes_version, crd_dir=wishes.crd_dir
         ),
         *_totals(rendering, objects),
+        *rendering.notes,
+        *_pool(rendering, objects),
     ]
     flags = processes.of_deployment(rendering.resolved.deployment)
     found += processes.check(flags, wishes.allow_unknown_flags)
@@ -67,6 +69,18 @@ def check(rendering: Rendering, wishes: Wishes) -> Checked:
         prerequisites=tuple(validate.prerequisites(objects)),
         done=True,
     )
+
+
+def _pool(rendering: Rendering, objects: list[manifests.Manifest]) -> list[Diagnostic]:
+    """Whether llm-d's router would find the pods, and only pods that listen where it sends."""
+    file = rendering.files.get("router.values.yaml")
+    if file is None or not objects:
+        return []
+    from valuesmith.targets import llmd_router
+
+    servers = llmd_router.values(rendering.resolved.deployment).plain()["router"]["modelServers"]
+    ports = [port["number"] for port in servers["targetPorts"]]
+    return llmd_router.check_pool([item.body for item in objects], servers["matchLabels"], ports)
 
 
 def _totals(rendering: Rendering, objects: list[manifests.Manifest]) -> list[Diagnostic]:

@@ -83,7 +83,7 @@ def render(
 
     console = options.console(given)
     found = options.resolved(inputs, given)
-    rendering = artifacts.render(found, inputs, given["kubernetes_version"])
+    rendering = artifacts.render(found, inputs, given["kubernetes_version"], Path(output))
     checked = report.Checked()
     if not no_validate:
         from valuesmith import proof

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the files of several targets have in common."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from valuesmith import __version__, facts, helm, writer
+from valuesmith.diagnostics import Diagnostic
+from valuesmith.pipeline import Resolved
+from valuesmith.scripts import bench
+from valuesmith.targets import benchmark
+from valuesmith.tree import Tree, flatten
+from valuesmith.writer import Artifacts, File
+
+MANIFEST = "k8s_deploy.yaml"
+BENCHMARK = "k8s_bench.yaml"
+_SOURCE = re.compile(r"^# Source: (\S+)\s*$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What a rendering is made from: *inputs* are names for headers, *output* the folder it will be written to."""
+
+    resolved: Resolved
+    inputs: tuple[str, ...]
+    kube_version: str | None = None
+    output: Path | None = None
+
+    @property
+    def header(self) -> str:
+        return header(self.inputs)
+
+
+@dataclass(frozen=True, slots=True)
+class Rendering:
+    """What a render made: the files, and the manifest text that the checks read."""
+
+    resolved: Resolved
+    files: Mapping[str, File]
+    manifest: str
+    notes: tuple[Diagnostic, ...] = field(default=())
+
+    @property
+    def artifacts(self) -> Artifacts:
+        return Artifacts(dict(self.files))
+
+
+def header(inputs: Iterable[str]) -> str:
+    """The line that marks our files. Only file names of inputs: the folder they lie in is not content."""
+    return writer.header(__version__, [Path(name).name or name for name in inputs])
+
+
+def values_text(resolved: Resolved, inputs: Iterable[str]) -> str:
+    """The flat values file."""
+    return writer.yaml_text(resolved.values, [header(inputs)])
+
+
+def chart_path(name: str) -> Path:
+    """The folder of one of our charts."""
+    return facts.share() / "charts" / name
+
+
+def charted(order: Order, chart: str, *, job_only: bool = False) -> tuple[str, str]:
+    """The manifest and, apart from it, the benchmark Job, from one run of Helm.
+
+    *job_only* takes the chart for its Job alone, for targets whose manifests come from elsewhere.
+    """
+    resolved = order.resolved
+    shown: dict[str, Any] = {"enabled": False} if job_only else resolved.values
+    shown["benchmark"] = {**benchmark_values(resolved), "enabled": True}
+    text = helm.template(
+        chart_path(chart),
+        writer.yaml_text(shown),
+        resolved.name,
+        resolved.namespace,
+        kube_version=order.kube_version,
+        tree=Tree() if job_only else resolved.tree,
+    )
+    manifest: list[str] = []
+    jobs: list[str] = []
+    for source, document in documents(text):
+        (jobs if "/benchmark" in source else manifest).append(document)
+    return "---\n".join(manifest), "---\n".join(jobs)
+
+
+def benchmark_values(resolved: Resolved) -> dict[str, Any]:
+    """``benchmark`` of our charts' values; a chart whose contract is not ours does not carry it in its file."""
+    own = resolved.values.get("benchmark")
+    return dict(own) if own else Tree(flatten(benchmark.values(resolved.deployment))).plain()
+
+
+def documents(text: str) -> list[tuple[str, str]]:
+    """Documents of ``helm template`` with the template that each came from, without Helm's comment."""
+    found = []
+    for part in re.split(r"^---\s*$", text, flags=re.MULTILINE):
+        match = _SOURCE.search(part)
+        body = _SOURCE.sub("", part).strip("\n")
+        if body.strip():
+            found.append((match[1] if match else "", body + "\n"))
+    return found
+
+
+def marked(head: str, manifest: str) -> File:
+    """A manifest as a file of ours."""
+    return File.text(f"# {head}\n---\n{manifest}")
+
+
+def benchmark_files(order: Order, job: str) -> dict[str, File]:
+    """The benchmark as a Job and for a shell."""
+    values = benchmark_values(order.resolved)
+    script = bench.script(values, order.resolved.deployment.config, f"# {order.header}")
+    return {
+        "bench_run.sh": File.text(script, executable=True),
+        BENCHMARK: marked(order.header, job),
+    }
+
+
+def of_chart(order: Order, chart: str, values_file: str) -> Rendering:
+    """Values, manifest and benchmark helpers of a target that is one chart and no scripts."""
+    manifest, job = charted(order, chart)
+    files = {
+        values_file: File.text(values_text(order.resolved, order.inputs)),
+        MANIFEST: marked(order.header, manifest),
+        **benchmark_files(order, job),
+    }
+    return Rendering(order.resolved, files, manifest)
