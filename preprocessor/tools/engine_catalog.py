@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import yaml
@@ -23,6 +23,7 @@ from catalogs.writing import text
 from packaging.version import Version
 
 ROOT = Path(__file__).resolve().parents[2]
+CATALOGS = ROOT / "schemas/engines"
 RELEASES = ROOT / "preprocessor/valuesmith/data/facts/releases.yaml"
 
 
@@ -74,7 +75,7 @@ def _options(words: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--version", help="the engine's release")
     parser.add_argument("--all", action="store_true", help="every catalog that is there or pinned")
     parser.add_argument("--missing", action="store_true", help="only pinned ones that are not there")
-    parser.add_argument("--out", default=str(ROOT / "schemas/engines"), help="folder of the catalogs")
+    parser.add_argument("--out", default=str(CATALOGS), help="folder of the catalogs")
     parser.add_argument("--cache", help="folder that keeps the packages' sources")
     options = parser.parse_args(words)
     if not (options.all or options.missing or (options.engine and options.version)):
@@ -97,7 +98,11 @@ def _wanted(options: argparse.Namespace, out: Path) -> list[tuple[str, str]]:
 
 def pinned(releases: Path) -> list[tuple[str, str]]:
     """Every engine and Dynamo component of the releases that we speak for."""
-    rows = yaml.safe_load(releases.read_text(encoding="utf-8"))["releases"]
+    return pins(yaml.safe_load(releases.read_text(encoding="utf-8"))["releases"])
+
+
+def pins(rows: Mapping[str, Mapping[str, str]]) -> list[tuple[str, str]]:
+    """The engines and components of *rows* (Dynamo release to engine releases), each with its release."""
     found = []
     for dynamo, engines in rows.items():
         found += [(name, engines[name]) for name in ("vllm", "sglang")]

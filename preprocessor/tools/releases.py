@@ -1,99 +1,156 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Adds Dynamo releases that the package index has to ``data/facts/releases.yaml``.
+"""Rewrites ``data/facts/releases.yaml`` from the metadata of the ``ai-dynamo`` packages (``make releases``).
 
-The engines that a release pins are read from the ``Requires-Dist`` lines of its package; releases that
-are in the file already are left alone (``--all`` reads every one again and tells what differs).
+A row is a release that is out (no candidate, not withdrawn) and at least :data:`FIRST`, with the engine
+releases that its ``Requires-Dist`` lines pin. What stands above ``releases:`` in the file is kept. Prints
+what changed, and the catalogs that are missing (``make engine-catalogs`` makes them).
 """
 
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import engine_catalog
 import yaml
 from catalogs.packages import FetchError, fetch, versions
-from packaging.version import Version
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.version import InvalidVersion, Version
 
-FILE = Path(__file__).resolve().parents[2] / "preprocessor/valuesmith/data/facts/releases.yaml"
 PACKAGE = "ai-dynamo"
-PROJECTS = {"vllm": "vllm", "sglang": "sglang", "trtllm": "tensorrt-llm"}
-_REQUIRED = re.compile(
-    r"^Requires-Dist: *([A-Za-z0-9_.-]+)(?:\[[^\]]*\])? *\(?==([^\s;)]+)", re.MULTILINE
-)
-
-Rows = Mapping[str, Mapping[str, str]]
+FIRST = Version("0.7.0")
+ENGINES = {"vllm": "vllm", "sglang": "sglang", "tensorrt-llm": "trtllm"}
+Rows = dict[str, dict[str, str]]
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Bring the file up to date; 0 when it is, 1 when a release could not be read or differs."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--all", action="store_true", help="read the known releases again too")
-    parser.add_argument("--file", default=str(FILE), help="the file to bring up to date")
-    options = parser.parse_args(words)
+    """Rewrite the file; with ``--check`` only say what would change. 1 when that is something, or on failure."""
+    options = _options(words)
     file = Path(options.file)
-    text = file.read_text(encoding="utf-8")
-    known: Rows = yaml.safe_load(text)["releases"]
-    found, failed = _read(wanted(versions(PACKAGE), known, options.all))
-    wrong = [name for name in found if name in known and found[name] != known[name]]
-    for name in wrong:
-        _say(f"{name}: the package pins {found[name]}, the file says {known[name]}")
-    added = {name: row for name, row in found.items() if name not in known}
-    file.write_text(with_rows(text, {**known, **added}), encoding="utf-8")
-    _say(f"{len(added)} releases added: {', '.join(added)}" if added else "no new release")
-    return 1 if failed or wrong else 0
+    before: Rows = yaml.safe_load(file.read_text(encoding="utf-8"))["releases"]
+    try:
+        after = read(before, Path(options.cache) if options.cache else None)
+    except FetchError as error:
+        _say(f"{PACKAGE}: {error}")
+        return 1
+    changes = differences(before, after)
+    for line in changes:
+        _say(line)
+    if changes and not options.check:
+        file.write_text(written(file.read_text(encoding="utf-8"), after), encoding="utf-8")
+    _say(f"{len(after)} releases, {len(changes)} changed")
+    for line in missing(after, Path(options.catalogs)):
+        _say(line)
+    return 1 if options.check and changes else 0
 
 
-def wanted(available: Sequence[str], known: Rows, everything: bool) -> list[str]:
-    """Final releases from the oldest known on, ascending; with *everything* also those known."""
-    oldest = Version(next(iter(known)))
-    chosen = {
-        name
-        for name in available
-        if not Version(name).is_prerelease
-        and Version(name) >= oldest
-        and (everything or name not in known)
-    }
-    return sorted(chosen, key=Version)
+def read(known: Mapping[str, Mapping[str, str]], cache: Path | None) -> Rows:
+    """Rows of all releases on the package index, ascending; *known* ones that it no longer lists are kept.
 
-
-def pins(metadata: str) -> dict[str, str]:
-    """Backend to engine release, from a package's metadata. Raises ``ValueError`` when one is missing."""
-    required = dict(_REQUIRED.findall(metadata))
-    missing = [project for project in PROJECTS.values() if project not in required]
-    if missing:
-        raise ValueError(f"pins no {', '.join(missing)}")
-    return {backend: required[project] for backend, project in PROJECTS.items()}
-
-
-def with_rows(text: str, rows: Rows) -> str:
-    """*text* with *rows*, ascending, in place of those under ``releases:``."""
-    head = text[: text.index("\nreleases:\n") + len("\nreleases:\n")]
-    lines = [
-        f'  "{name}": {{' + ", ".join(f'{backend}: "{row[backend]}"' for backend in PROJECTS) + "}\n"
-        for name, row in sorted(rows.items(), key=lambda item: Version(item[0]))
-    ]
-    return head + "".join(lines)
-
-
-def _read(names: Sequence[str]) -> tuple[dict[str, dict[str, str]], bool]:
-    found: dict[str, dict[str, str]] = {}
-    failed = False
+    Raises:
+        FetchError: when pip cannot give a list or a package.
+    """
+    listed = [item for item in versions(PACKAGE) if wanted(item)]
+    rows: Rows = {}
     with tempfile.TemporaryDirectory() as scratch:
-        for name in names:
-            try:
-                found[name] = pins(fetch(PACKAGE, name, Path(scratch)).metadata())
-            except (FetchError, ValueError) as error:
-                _say(f"{name}: {error}")
-                failed = True
-    return found, failed
+        for version in listed:
+            pins = pinned(fetch(PACKAGE, version, cache or Path(scratch)).metadata())
+            if len(pins) < len(ENGINES):
+                lacking = ", ".join(name for name in ENGINES.values() if name not in pins)
+                raise FetchError(f"{version} pins no release of {lacking}")
+            rows[version] = pins
+    for version in known:
+        if version not in rows:
+            _say(f"{version}: no longer on the package index; its row is kept")
+            rows[version] = dict(known[version])
+    return {version: rows[version] for version in sorted(rows, key=Version)}
+
+
+def wanted(version: str) -> bool:
+    """Whether a release is out and in range."""
+    try:
+        parsed = Version(version)
+    except InvalidVersion:
+        return False
+    return not parsed.is_prerelease and parsed >= FIRST
+
+
+def pinned(metadata: str) -> dict[str, str]:
+    """Engine -> the release that the package metadata pins with ``==``."""
+    found: dict[str, str] = {}
+    for line in metadata.splitlines():
+        name, _, value = line.partition(":")
+        if name.lower() != "requires-dist":
+            continue
+        try:
+            requirement = Requirement(value.strip())
+        except InvalidRequirement:
+            continue
+        engine = ENGINES.get(requirement.name.lower().replace("_", "-"))
+        exact = [item.version for item in requirement.specifier if item.operator == "=="]
+        if engine is not None and exact:
+            found[engine] = exact[0]
+    return {engine: found[engine] for engine in ENGINES.values() if engine in found}
+
+
+def differences(
+    before: Mapping[str, Mapping[str, str]], after: Mapping[str, Mapping[str, str]]
+) -> list[str]:
+    """A line for each row that came or changed."""
+    lines = []
+    for version, pins in after.items():
+        old = before.get(version)
+        if old is None:
+            lines.append(f"+ {version}: {_pins(pins)}")
+        elif dict(old) != dict(pins):
+            lines.append(f"~ {version}: {_pins(old)} → {_pins(pins)}")
+    return lines
+
+
+def _pins(pins: Mapping[str, str]) -> str:
+    return ", ".join(f"{engine} {release}" for engine, release in pins.items())
+
+
+def written(text: str, rows: Mapping[str, Mapping[str, str]]) -> str:
+    """The file's text with new rows; all above them as it was."""
+    head = text[: text.index("\nreleases:\n") + 1]
+    lines = []
+    for version, pins in rows.items():
+        inner = ", ".join(f'{engine}: "{release}"' for engine, release in pins.items())
+        lines.append(f'  "{version}": {{{inner}}}\n')
+    return head + "releases:\n" + "".join(lines)
+
+
+def missing(rows: Mapping[str, Mapping[str, str]], catalogs: Path) -> list[str]:
+    """A line for each engine or component release that has no catalog yet."""
+    lines = []
+    for engine, version in sorted(set(engine_catalog.pins(rows))):
+        if not (catalogs / f"{engine}-{version}.json").exists():
+            lines.append(
+                f"no catalog: {engine} {version} (make engine-catalog ENGINE={engine} VERSION={version})"
+            )
+    return lines
+
+
+def _options(words: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--file", default=str(engine_catalog.RELEASES), help="the file to rewrite")
+    parser.add_argument(
+        "--catalogs", default=str(engine_catalog.CATALOGS), help="folder of the catalogs"
+    )
+    parser.add_argument("--cache", help="folder that keeps the packages' sources")
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing; exit 1 when rows would change"
+    )
+    return parser.parse_args(words)
 
 
 def _say(line: str) -> None:
     sys.stdout.write(line + "\n")
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":
