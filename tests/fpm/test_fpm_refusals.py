@@ -18,13 +18,19 @@ def refusals(source) -> list[str]:
     return [item.message for item in caught.value.diagnostics if item.is_error]
 
 
+NO_ROUTER = "target fpm has no router, planner or KVBM: DynConfig."
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"backend": "sglang"}, "target fpm does not serve backend sglang"),
-        ({"WorkerConfig": {"agg_workers": 2}}, "target fpm measures exactly one worker, WorkerConfig.agg_workers is 2"),
-        ({"DynConfig": {"enable_router": True}}, "target fpm has no router, planner or KVBM: DynConfig.enable_router is True"),
-        ({"DynConfig": {"router_mode": "kv"}}, "target fpm has no router, planner or KVBM: DynConfig.router_mode is 'kv'"),
+        (
+            {"WorkerConfig": {"agg_workers": 2}},
+            "target fpm measures exactly one worker, WorkerConfig.agg_workers is 2",
+        ),
+        ({"DynConfig": {"enable_router": True}}, f"{NO_ROUTER}enable_router is True"),
+        ({"DynConfig": {"router_mode": "kv"}}, f"{NO_ROUTER}router_mode is 'kv'"),
         (
             {"Workers": {"agg": {"tensor_parallel_size": 4}}},
             "agg needs 4 GPUs (tp 4 × pp 1 × dp 1) but gpus_per_worker says 8",
@@ -34,7 +40,7 @@ def refusals(source) -> list[str]:
             "--benchmark-mode is unknown to Dynamo 1.0.0; it came with 1.1.0",
         ),
     ],
-)  # fmt: skip
+)
 def test_what_is_no_single_vllm_worker_is_refused(change, message):
     assert message in refusals(cell(change))
 

@@ -213,3 +213,22 @@ def test_fused_all_reduce_stays_on_with_multi_node_nvlink_and_on_one_node(tmp_pa
     assert "--compilation-config" not in run(cell(), tmp_path / "a").args
     linked = cell({"NodeConfig": {"system_name": "gb200", "num_gpus_per_node": 4}})
     assert "--compilation-config" not in run(linked, tmp_path / "b", LWS).args
+
+
+def test_what_the_user_adds_comes_after_the_command_that_rules_and_mapping_give(tmp_path):
+    done = run(cell(words=["--some-new-flag", "x", "--switch"]), tmp_path)
+    own = done.args.index("--model")
+    assert done.args[done.args.index("--some-new-flag") :][:3] == ["--some-new-flag", "x", "--switch"]
+    assert done.args.index("--some-new-flag") > own
+    assert done.args[:2] == ["-m", "dynamo.vllm"]
+    assert done.value("--max-num-seqs") == "512"
+
+
+@pytest.mark.parametrize("phase", ["agg", "prefill", "decode"])
+def test_the_phase_does_not_change_the_aggregated_worker(tmp_path, phase):
+    source = cell()
+    source["Workers"]["agg"]["extra_cli_args"] = ["--benchmark-mode", phase]
+    done = run(source, tmp_path)
+    assert done.value("--benchmark-mode") == phase
+    assert "--disaggregation-mode" not in done.args
+    assert "--kv-transfer-config" not in done.args

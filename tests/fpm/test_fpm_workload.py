@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 import yaml
-from fpmkit import TWO_NODES, cell, resolved
-from paths import HELMS, ROOT
+from fpmkit import TWO_NODES, TWO_NODES_DP, cell, resolved
+from paths import HELMS, ROOT, SHARED
 
-from valuesmith import cli, writer
+from valuesmith import cli, validate, writer
 
 EXAMPLES = sorted((ROOT / "examples" / "fpm").glob("*.yaml"))
 
@@ -198,6 +198,41 @@ def test_exactly_three_files_are_written_and_every_script_is_sound(source, tmp_p
         assert script.stat().st_mode & 0o111
         assert subprocess.run(["bash", "-n", script], check=False).returncode == 0
         checked = subprocess.run(
-            [shutil.which("shellcheck", path=f"{Path(sys.executable).parent}:{os.defpath}"), script], capture_output=True, text=True, check=False
+            [shutil.which("shellcheck", path=f"{Path(sys.executable).parent}:{os.defpath}"), script],
+            capture_output=True,
+            text=True,
+            check=False,
         )
         assert checked.returncode == 0, checked.stdout
+
+
+@pytest.mark.skipif(not SHARED.joinpath("crds").exists(), reason=f"no real CRDs at {SHARED}/crds")
+@pytest.mark.parametrize("orchestrator", ["lws", "grove"])
+@pytest.mark.parametrize("topology", [TWO_NODES, TWO_NODES_DP], ids=["model-parallel", "data-parallel"])
+def test_groups_are_accepted_by_the_real_crds(workload, topology, orchestrator):
+    item = workload(cell(topology, {"K8sConfig": {"fpm_orchestrator": orchestrator}}))
+    found = validate.manifests([item], crd_dir=SHARED / "crds")
+    assert [str(problem) for problem in found if problem.severity != "note"] == []
+
+
+def test_image_volumes_mounts_and_custom_resources_of_the_user_are_kept(workload):
+    extra = {
+        "volumes": [{"name": "scratch", "emptyDir": {}}],
+        "mainContainer": {
+            "volumeMounts": [{"name": "scratch", "mountPath": "/scratch"}],
+            "resources": {"limits": {"rdma/ib": 8}, "requests": {"rdma/ib": 8}},
+        },
+    }
+    image = "registry.example/team/vllm:1.6.1"
+    item = workload(cell({"K8sConfig": {"k8s_image": image, "worker_extra_pod_spec": extra}}))
+    container = container_of(item)
+    assert container["image"] == image
+    assert {"name": "scratch", "mountPath": "/scratch"} in container["volumeMounts"]
+    assert container["resources"]["limits"]["rdma/ib"] == "8"
+    assert container["resources"]["limits"] == container["resources"]["requests"]
+
+
+def test_a_worker_larger_than_a_node_is_a_multinode_worker(workload):
+    item = workload(cell(TWO_NODES, {"NodeConfig": {"num_gpus_per_node": 4}}))
+    assert item["spec"]["leaderWorkerTemplate"]["size"] == 4
+    assert container_of(item)["resources"]["limits"]["nvidia.com/gpu"] == "4"
