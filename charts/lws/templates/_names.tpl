@@ -6,6 +6,7 @@ first). A LeaderWorkerSet makes a StatefulSet <name>-<group> for each group, who
 Takes: the root context.
 */}}
 {{- define "lws.name" -}}
+{{- include "lws.checks" . -}}
 {{- $name := include "common.fullname" . -}}
 {{- if not (regexMatch `^[a-z]([-a-z0-9]*[a-z0-9])?$` $name) -}}
 {{- fail (printf "the name %s cannot name a Service or a LeaderWorkerSet: lower-case letters, digits and inner hyphens, a letter first; set fullnameOverride" $name) -}}

@@ -1,5 +1,10 @@
 {{- /* SPDX-License-Identifier: Apache-2.0 */}}
-{{- /* Prints nothing: everything that values may not say together, told in one message. */}}
+
+{{- /*
+lws.checks: prints nothing; fails with everything that values may not say together, in one message.
+Takes: the root context.
+*/}}
+{{- define "lws.checks" -}}
 {{- $v := .Values }}
 {{- $wrong := list }}
 {{- $group := eq $v.kind "LeaderWorkerSet" }}
@@ -67,3 +72,4 @@
 {{- if $wrong }}
 {{- fail (printf "these values do not fit together:\n- %s" (join "\n- " $wrong)) }}
 {{- end }}
+{{- end -}}
