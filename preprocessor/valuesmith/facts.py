@@ -226,11 +226,23 @@ def _hardware(name: str) -> Hardware:
 
 @dataclass(frozen=True, slots=True)
 class Transport:
-    """One way for KV cache to travel. *pod* is empty, or has ``resource``, ``host_ipc``, …"""
+    """One way for KV cache to travel. *pod* is empty, or has ``resource``, ``host_ipc``, …
+
+    *images* are the variants of Dynamo's images that bring its libraries.
+    """
 
     name: str
     env: tuple[Mapping[str, Any], ...]
     pod: Mapping[str, Any]
+    images: tuple[Mapping[str, Any], ...] = ()
+
+    def image_suffix(self, backend: str, dynamo: str) -> str | None:
+        """What the tag of the variant for *backend* ends in; ``None`` when no variant is known."""
+        for row in self.images:
+            serves = backend in row.get("backends", (backend,))
+            if serves and within(dynamo, row.get("since"), row.get("until")):
+                return str(row["suffix"])
+        return None
 
     def variables(self, backend: str, engine: str) -> dict[str, str]:
         """The variables for one engine release."""
@@ -251,7 +263,8 @@ def transport(name: str, at: Position | None = None) -> Transport:
             at,
             did_you_mean(name, table) or f"known: {', '.join(table)}",
         )
-    return Transport(name, tuple(table[name]["env"]), table[name]["pod"])
+    row = table[name]
+    return Transport(name, tuple(row["env"]), row["pod"], tuple(row.get("images", ())))
 
 
 @dataclass(frozen=True, slots=True)

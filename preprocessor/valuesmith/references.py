@@ -16,6 +16,7 @@ RUNTIME_IMAGES = {
     "sglang": "nvcr.io/nvidia/ai-dynamo/sglang-runtime",
     "trtllm": "nvcr.io/nvidia/ai-dynamo/tensorrtllm-runtime",
 }
+PLANNER_IMAGE = "nvcr.io/nvidia/ai-dynamo/dynamo-planner"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,11 @@ def runtime_backend(reference: Reference) -> str | None:
         if reference.name == name:
             return backend
     return None
+
+
+def is_default(reference: Reference) -> bool:
+    """Whether this is an image that we would take ourselves, whatever its tag."""
+    return reference.name == PLANNER_IMAGE or runtime_backend(reference) is not None
 
 
 def named_backend(reference: Reference) -> str | None:

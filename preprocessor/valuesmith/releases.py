@@ -3,20 +3,15 @@
 
 from __future__ import annotations
 
-from valuesmith import facts
+from valuesmith import dynamo_images, facts
 from valuesmith.diagnostics import Collector, ConfigError
 from valuesmith.engine_images import release_of_image
-from valuesmith.references import (
-    RUNTIME_IMAGES,
-    Reference,
-    named_backend,
-    parse_reference,
-    runtime_backend,
-)
+from valuesmith.references import Reference, parse_reference, runtime_backend
 from valuesmith.tree import Leaf, Path, Tree, derived
 
 VERSION = ("generator_dynamo_version",)
 IMAGE = ("K8sConfig", "k8s_image")
+PLANNER = ("K8sConfig", "k8s_planner_image")
 
 
 def decide(tree: Tree, problems: Collector) -> dict[Path, Leaf]:
@@ -35,7 +30,10 @@ def decide(tree: Tree, problems: Collector) -> dict[Path, Leaf]:
         problems.items += error.diagnostics
         return {}
     leaves: dict[Path, Leaf] = {VERSION: dynamo, ("backend_version",): engine}
-    leaves[IMAGE] = _runtime_image(backend, dynamo, image, reference, problems)
+    leaves[IMAGE] = dynamo_images.runtime(tree, backend, dynamo, image, problems)
+    planner = dynamo_images.planner(tree, backend, dynamo, leaves[IMAGE], problems)
+    if planner is not None:
+        leaves[PLANNER] = planner
     return leaves
 
 
@@ -99,47 +97,3 @@ def _engine(tree: Tree, backend: str, dynamo: Leaf) -> Leaf:
         ("generator_dynamo_version", dynamo),
         kind="release",
     )
-
-
-def _runtime_image(
-    backend: str,
-    dynamo: Leaf,
-    image: Leaf | None,
-    reference: Reference | None,
-    problems: Collector,
-) -> Leaf:
-    tag = facts.releases().image_tag(str(dynamo.value))
-    default = f"{RUNTIME_IMAGES[backend]}:{tag}"
-    if image is None:
-        return derived(
-            default, f"the runtime image of Dynamo {dynamo.value}", ("generator_dynamo_version", dynamo)
-        )
-    if reference is None:
-        problems.error(
-            "VS225",
-            f"K8sConfig.k8s_image {image.value!r} is not an image reference",
-            image.at,
-            "registry/repository:tag or registry/repository@sha256:…, lower-case repository",
-        )
-        return image
-    if str(reference) == default:
-        return image
-    ours = runtime_backend(reference)
-    if ours and not reference.digest and facts.releases().of_tag(reference.tag):
-        problems.note(
-            "VS226",
-            f"the default runtime image {image.value} follows Dynamo {dynamo.value} and {backend}: "
-            f"{default}",
-            image.at,
-        )
-        return image.because("derived", default, f"follows Dynamo {dynamo.value}")
-    named = named_backend(reference)
-    tagged = facts.releases().of_tag(reference.tag) if ours else None
-    if (named and named != backend) or (tagged and tagged != dynamo.value):
-        problems.warning(
-            "VS227",
-            f"image {image.value} does not look like {backend} of Dynamo {dynamo.value}",
-            image.at,
-            "the flags are made for the release; give --dynamo-version or --backend to match",
-        )
-    return image

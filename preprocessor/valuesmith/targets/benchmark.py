@@ -6,9 +6,10 @@ from __future__ import annotations
 from typing import Any
 
 from valuesmith import arguments, facts
+from valuesmith.aggregate import reference
 from valuesmith.deployment import Deployment
-from valuesmith.references import parse_reference
-from valuesmith.targets.shapes import Nested, fixed, image
+from valuesmith.targets import site
+from valuesmith.targets.shapes import Nested, fixed
 from valuesmith.tree import Leaf, Tree, derived
 
 
@@ -26,11 +27,9 @@ def values(deployment: Deployment) -> Nested:
     name = config.leaf("BenchConfig.name")
     if name is not None and name.value:
         shaped["name"] = name
-    reference = config.leaf("BenchConfig.image")
-    if reference is not None and reference.value:
-        parsed = parse_reference(str(reference.value))
-        if parsed is not None:
-            shaped["image"] = image(parsed, reference)
+    image = config.leaf("BenchConfig.image")
+    if image is not None and image.value:
+        shaped["image"] = site.image(reference(config, "BenchConfig", "image"), image, config)
     wait = config.leaf("BenchConfig.profile_start_timeout")
     if wait is not None and wait.value is not None:
         shaped["startTimeoutSeconds"] = wait

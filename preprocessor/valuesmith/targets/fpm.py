@@ -3,21 +3,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from valuesmith import topology
 from valuesmith.aggregate import reference
-from valuesmith.deployment import Deployment, Role
-from valuesmith.diagnostics import Collector, Diagnostic, Position
-from valuesmith.targets import fpm_words
-from valuesmith.targets.shapes import Nested, fixed, hardware_leaf, image, put
+from valuesmith.deployment import Deployment, Plan, Role
+from valuesmith.diagnostics import Collector, Diagnostic
+from valuesmith.targets import fpm_words, pod_plan, pod_spec, site, transports
+from valuesmith.targets.pod_plan import Planned
+from valuesmith.targets.pod_spec import MAIN, PodSpec
+from valuesmith.targets.shapes import Nested, fixed, hardware_leaf, put
+from valuesmith.targets.transports import Needs
 from valuesmith.tree import Leaf, Tree, derived, flatten
 
 LONGEST_NAME = 50
 GROVE_CLIQUE = "node"
 CPUS_PER_GPU = 14
 MEMORY_PER_GPU = 64
+POD_SPEC = "worker_extra_pod_spec"
+PAIRS = (("results", "/results"), ("dshm", "/dev/shm"))
 
 
 def values(deployment: Deployment) -> Tree:
@@ -35,11 +40,12 @@ def values(deployment: Deployment) -> Tree:
     fpm_words.check(deployment, role, problems)
     _check_name(deployment, plan.nodes, problems)
     config = deployment.config
-    extra = config.leaf("K8sConfig.worker_extra_pod_spec")
-    own = _own_mounts(extra, problems)
-    _check_gpus(extra, deployment.hardware.resource, plan.gpus_per_pod, problems)
+    spec = pod_spec.pod_spec(config, POD_SPEC)
+    needs = transports.needs(deployment)
+    own = _own_mounts(spec, problems)
+    _check_pod(deployment, spec, plan, needs, problems)
     problems.raise_errors()
-    image_leaf = config[("K8sConfig", "k8s_image")]
+    image = config[("K8sConfig", "k8s_image")]
     shaped: Nested = {
         "nodes": derived(
             plan.nodes, f"{plan.world} GPUs on nodes of {config.value('NodeConfig.num_gpus_per_node')}"
@@ -47,39 +53,24 @@ def values(deployment: Deployment) -> Tree:
         "gpusPerPod": derived(
             plan.gpus_per_pod, f"{plan.world} GPUs ({plan.formula}) on {plan.nodes} nodes"
         ),
-        "accelerator": {
-            "resource": hardware_leaf(deployment, deployment.hardware.resource, "GPU resource")
-        },
-        "image": image(reference(config, "K8sConfig", "k8s_image"), image_leaf),
-        "resources": _resources(extra, plan.gpus_per_pod),
+        "accelerator": site.accelerator(deployment),
+        "image": site.image(reference(config, "K8sConfig", "k8s_image"), image, config),
+        "resources": _resources(spec, plan.gpus_per_pod, needs),
         "sharedMemory": _shared_memory(deployment, own),
+        **site.placement(deployment),
     }
     if "/results" in own:
-        shaped["results"] = {"enabled": fixed(False, "worker_extra_pod_spec brings /results")}
+        shaped["results"] = {"enabled": fixed(False, f"{POD_SPEC} brings /results")}
     put(shaped, "orchestrator", config.leaf("K8sConfig.fpm_orchestrator"))
     put(shaped, "labels", config.leaf("K8sConfig.fpm_resource_labels"))
-    if deployment.hardware.known:
-        put(
-            shaped,
-            "nodeSelector",
-            hardware_leaf(deployment, dict(deployment.hardware.node_selector), "node selector"),
-        )
-        put(
-            shaped,
-            "tolerations",
-            hardware_leaf(
-                deployment, [dict(t) for t in deployment.hardware.tolerations], "tolerations"
-            ),
-        )
-    pull = config.leaf("K8sConfig.k8s_image_pull_secret")
-    if pull is not None and pull.value:
-        shaped["imagePullSecrets"] = pull.because("mapped", [pull.value], "one name")
+    if needs.security:
+        shaped["securityContext"] = needs.leaf(dict(needs.security), "rights")
+    put(shaped, "imagePullSecrets", site.pull_secrets(config))
     claim = config.leaf("K8sConfig.k8s_pvc_name")
     if claim is not None and claim.value:
         shaped["modelCache"] = {"claimName": claim}
         put(shaped["modelCache"], "mountPath", config.leaf("K8sConfig.k8s_pvc_mount_path"))
-    rest = _without_resources(extra)
-    put(shaped, "extraPodSpec", rest)
+    put(shaped, "extraPodSpec", _extra(spec, needs))
     return Tree(flatten(shaped))
 
 
@@ -101,6 +92,14 @@ def _check_deployment(deployment: Deployment, role: Role, problems: Collector) -
             f"target fpm measures exactly one worker, WorkerConfig.agg_workers is {role.replicas.value}",
             role.replicas.at,
             "render one workload for each worker to be measured",
+        )
+    encode = deployment.role("encode")
+    if encode is not None:
+        problems.error(
+            "VS551",
+            "target fpm measures exactly one worker, and encode workers are described too",
+            next((leaf.at for leaf in encode.given.values() if leaf.at), encode.replicas.at),
+            "remove Workers.encode and WorkerConfig.encode_workers",
         )
     for key in ("router_mode", "router_config", "planner_config", "kvbm_config", "enable_router"):
         leaf = config.leaf("DynConfig", key)
@@ -130,6 +129,18 @@ def _check_deployment(deployment: Deployment, role: Role, problems: Collector) -
         )
 
 
+def _check_pod(
+    deployment: Deployment, spec: PodSpec | None, plan: Plan, needs: Needs, problems: Collector
+) -> None:
+    transports.check(deployment, problems)
+    if spec is None:
+        return
+    planned = _plan_of(deployment, plan)
+    pod_spec.check_shape(spec, problems)
+    pod_plan.check(spec, planned, problems)
+    transports.check_pod(spec, needs, plan.gpus_per_pod, planned.each, problems)
+
+
 def _check_name(deployment: Deployment, nodes: int, problems: Collector) -> None:
     name = deployment.config[("K8sConfig", "name")]
     key = "K8sConfig.name_prefix" if name.origin.kind == "derived" else "K8sConfig.name"
@@ -141,74 +152,39 @@ def _check_name(deployment: Deployment, nodes: int, problems: Collector) -> None
     topology.check_name(name, key, limit, problems)
 
 
-def _own_mounts(extra: Leaf | None, problems: Collector) -> set[str]:
+def _own_mounts(spec: PodSpec | None, problems: Collector) -> set[str]:
     """Which of ``/results`` and ``/dev/shm`` the user brings, as matching pairs of volume and mount."""
-    if extra is None or not isinstance(extra.value, Mapping):
-        return set()
-    volumes = {
-        v.get("name"): i
-        for i, v in enumerate(extra.value.get("volumes") or ())
-        if isinstance(v, Mapping)
-    }
-    main = extra.value.get("mainContainer") or {}
-    mounts = [m for m in (main.get("volumeMounts") or ()) if isinstance(m, Mapping)]
-    own = set()
-    for name, path in (("results", "/results"), ("dshm", "/dev/shm")):
-        at_path = next((m for m in mounts if str(m.get("mountPath", "")).rstrip("/") == path), None)
-        named = next((m for m in mounts if m.get("name") == name), None)
-        if at_path is not None and at_path.get("name") in volumes:
-            own.add(path)
-        elif at_path is not None or named is not None:
-            wanted = (at_path or named or {}).get("name")
-            problems.error(
-                "VS553",
-                f"worker_extra_pod_spec.mainContainer mounts {wanted} for {path}, but there is no such pair",
-                extra.place(("mainContainer", "volumeMounts")),
-                f"give a volume {wanted} under worker_extra_pod_spec.volumes and mount it at {path}",
-            )
-        elif name in volumes:
-            problems.error(
-                "VS553",
-                f"worker_extra_pod_spec has a volume {name} but no mount of it at {path}",
-                extra.place(("volumes", volumes[name])),
-                f"mount it at {path} under worker_extra_pod_spec.mainContainer.volumeMounts",
-            )
-    return own
+    return {path for name, path in PAIRS if pod_plan.own_pair(spec, path, name, problems)}
 
 
-def _check_gpus(extra: Leaf | None, resource: str, gpus: int, problems: Collector) -> None:
-    for side, given, at in _given_amounts(extra):
-        amount = given.get(resource)
-        if amount is not None and str(amount) != str(gpus):
-            problems.error(
-                "VS554",
-                f"worker_extra_pod_spec.mainContainer.resources.{side} asks for {amount} {resource}, "
-                f"but the plan computed {gpus} for each node",
-                at,
-                "change the parallel sizes instead; they decide the number of GPUs",
-            )
+def _plan_of(deployment: Deployment, plan: Plan) -> Planned:
+    claim = ("model-cache",) if deployment.config.value("K8sConfig.k8s_pvc_name") else ()
+    return Planned(
+        each="each node",
+        resource=deployment.hardware.resource,
+        gpus=plan.gpus_per_pod,
+        words="a loop that waits for the collector",
+        instead="run.sh starts the engine; its flags stand in Workers.agg.extra_cli_args",
+        known=claim,
+        pairs=tuple(path for _, path in PAIRS),
+        pods=plan.nodes,
+    )
 
 
-def _given_amounts(extra: Leaf | None) -> list[tuple[str, dict[str, Any], Position | None]]:
-    if extra is None or not isinstance(extra.value, Mapping):
-        return []
-    resources = (extra.value.get("mainContainer") or {}).get("resources") or {}
-    return [
-        (side, dict(resources.get(side) or {}), extra.place(("mainContainer", "resources", side)))
-        for side in ("requests", "limits")
-    ]
-
-
-def _resources(extra: Leaf | None, gpus: int) -> Nested:
+def _resources(spec: PodSpec | None, gpus: int, needs: Needs) -> Nested:
     """CPU and memory by GPU, equal in requests and limits; the user's amounts stand over them."""
     base = {"cpu": str(CPUS_PER_GPU * gpus), "memory": f"{MEMORY_PER_GPU * gpus}Gi"}
-    given = {side: amounts for side, amounts, _ in _given_amounts(extra)}
-    either = {**given.get("requests", {}), **given.get("limits", {})}
+    given: dict[str, dict[str, Any]] = {"requests": {}, "limits": {}}
+    for path, resource, amount in spec.amounts() if spec is not None else ():
+        if amount is not None:
+            given[str(path[2])][resource] = amount
+    either = {**given["requests"], **given["limits"]}
+    devices = {needs.resource: str(gpus)} if needs.resource else {}
     shaped: Nested = {}
     for side in ("requests", "limits"):
         # An amount that is given for one side alone holds for both, so that they stay equal.
-        amounts = {**base, **{k: v for k, v in either.items() if k in base}, **given.get(side, {})}
-        text = f"{CPUS_PER_GPU} CPUs and {MEMORY_PER_GPU}Gi for each GPU, and worker_extra_pod_spec"
+        amounts = {**base, **{k: v for k, v in either.items() if k in base}, **given[side], **devices}
+        text = f"{CPUS_PER_GPU} CPUs and {MEMORY_PER_GPU}Gi for each GPU, and {POD_SPEC}"
         shaped[side] = derived({k: str(v) for k, v in amounts.items()}, text)
     return shaped
 
@@ -222,23 +198,17 @@ def _shared_memory(deployment: Deployment, own: set[str]) -> Nested:
     return {"size": hardware_leaf(deployment, deployment.hardware.shared_memory, "shared memory")}
 
 
-def _without_resources(extra: Leaf | None) -> Leaf | None:
-    """The user's pod spec without the amounts that stand in ``resources`` already."""
-    if extra is None or not isinstance(extra.value, Mapping):
-        return extra
-    spec = dict(extra.value)
-    main = dict(spec.get("mainContainer") or {})
-    resources = dict(main.get("resources") or {})
-    for side in ("requests", "limits"):
-        resources.pop(side, None)
-    main = (
-        {**main, "resources": resources}
-        if resources
-        else {k: v for k, v in main.items() if k != "resources"}
-    )
-    spec = (
-        {**spec, "mainContainer": main}
-        if main
-        else {k: v for k, v in spec.items() if k != "mainContainer"}
-    )
-    return extra.because(extra.origin.kind, spec, "worker_extra_pod_spec")
+def _extra(spec: PodSpec | None, needs: Needs) -> Leaf | None:
+    """What is laid over the pod: the user's settings, without the amounts that ``resources`` has already."""
+    extra = dict(pod_spec.laid_over(needs.pod, spec))
+    if spec is None:
+        return needs.leaf(extra, "pod settings") if extra else None
+    main = dict(spec.main)
+    resources = main.pop("resources", None) or {}
+    left = {key: value for key, value in resources.items() if key not in ("requests", "limits")}
+    if left:
+        main["resources"] = left
+    extra.pop(MAIN, None)
+    if main:
+        extra[MAIN] = main
+    return replace(spec.leaf, value=transports.with_capabilities(extra, needs))
