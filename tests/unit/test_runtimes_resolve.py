@@ -522,18 +522,6 @@ def test_grace_can_follow_drain() -> None:
     assert found.data["terminationGracePeriodSeconds"] == 330
 
 
-def test_shared_memory_that_fills_the_limit(tmp_path: Path) -> None:
-    path = runtime_file(
-        tmp_path,
-        "name: mine\nroles: {main: {sharedMemory: 8Gi, resources: {limits: {memory: 8Gi}}}}\n",
-    )
-    (found,) = refused("", path)
-    assert (found.code, found.message) == (
-        "E_MEMORY",
-        "roles.main.sharedMemory: 8Gi of shared memory fill the memory limit 8Gi",
-    )
-
-
 def test_late_variables_do_not_go_where_kubernetes_does_not_put_them(tmp_path: Path) -> None:
     path = runtime_file(
         tmp_path,

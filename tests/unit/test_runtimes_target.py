@@ -190,14 +190,14 @@ def test_other_runtimes_get_no_access(runtime: str) -> None:
 def test_values_of_the_chart_are_laid_over() -> None:
     tree = shaped(
         VLLM.format(
-            "values: {replicas: null, service: {type: LoadBalancer}, leader: {resources: {limits: {memory: 1Gi}}, "
+            "values: {replicas: null, service: {type: LoadBalancer}, leader: {resources: {limits: {memory: 99Gi}}, "
             "startupProbe: {failureThreshold: 9}}, ports: 5}"
         )
     )
     values = tree.plain()
     assert values["replicas"] is None
     assert values["service"] == {"port": 8000, "type": "LoadBalancer"}
-    assert values["leader"]["resources"]["limits"] == {"memory": "1Gi"}
+    assert values["leader"]["resources"]["limits"] == {"memory": "99Gi"}
     probe = values["leader"]["startupProbe"]
     assert (probe["failureThreshold"], probe["periodSeconds"]) == (9, 10)
     assert values["ports"] == 5
@@ -211,6 +211,21 @@ def test_laying_over_does_not_change_what_was_there() -> None:
     text = VLLM.format("values: {leader: {startupProbe: {failureThreshold: 9}}}")
     plain(text)
     assert plain(VLLM.format(""))["leader"]["startupProbe"]["failureThreshold"] == 360
+
+
+def test_shared_memory_that_fills_the_limit_of_the_flavor_or_the_values() -> None:
+    for config in (
+        "flavor: {name: f, limits: {nvidia.com/gpu: 1, memory: 16Gi}}",
+        "values: {leader: {resources: {limits: {memory: 16Gi}}}}",
+    ):
+        with pytest.raises(ConfigError) as caught:
+            plain(VLLM.format(config))
+        (found,) = caught.value.diagnostics
+        assert (found.code, found.message) == (
+            "E_MEMORY",
+            "leader: 16Gi of shared memory fill the memory limit 16Gi",
+        )
+    assert plain(VLLM.format("values: {leader: {resources: {limits: {memory: 32Gi}}}}"))
 
 
 def test_a_name_that_is_too_long_for_a_group() -> None:

@@ -17,7 +17,6 @@ from valuesmith.runtimes import (
     layers,
     models,
     names,
-    quantities,
     resolution,
     sizing,
 )
@@ -168,8 +167,7 @@ def _check(request: Request, rendering: Rendering, sizes: sizing.Sizing, finding
     _check_workers(request, sizes, findings)
     _check_mounted(request, chain, findings)
     _check_drain(request, rendering.roles[role], chain, findings)
-    for name, rendered in rendering.roles.items():
-        _check_memory(rendered.data, name, findings)
+    for rendered in rendering.roles.values():
         handlers.check(rendered, mapping(request.runtime.data.get("ports")), findings)
 
 
@@ -241,20 +239,6 @@ def _check_drain(
             name=str(name),
             layer=setting.layer,
             hint="lower it, or raise GRACE_SECONDS",
-        )
-
-
-def _check_memory(data: Mapping[str, Any], role: str, findings: Findings) -> None:
-    """Shared memory counts towards the memory limit."""
-    shared = quantities.amount(data.get("sharedMemory"))
-    limit = quantities.amount(mapping(mapping(data.get("resources")).get("limits")).get("memory"))
-    if shared is not None and limit is not None and shared >= limit:
-        findings.add(
-            "E_MEMORY",
-            f"{data['sharedMemory']} of shared memory fill the memory limit "
-            f"{data['resources']['limits']['memory']}",
-            ("runtime", "roles", role, "sharedMemory"),
-            hint="files in /dev/shm count as the container's memory: raise the limit",
         )
 
 

@@ -11,7 +11,7 @@ from valuesmith import facts, runtimes, topology
 from valuesmith.deployment import Deployment, Plan
 from valuesmith.diagnostics import Collector, ConfigError, Diagnostic
 from valuesmith.references import parse_reference
-from valuesmith.runtimes import Resolved
+from valuesmith.runtimes import Resolved, quantities
 from valuesmith.targets import benchmark, lws_overlay, lws_pods
 from valuesmith.targets.shapes import Nested, image
 from valuesmith.tree import Leaf, Tree, derived, flatten
@@ -50,7 +50,28 @@ def values(deployment: Deployment, resolved: Resolved | None = None) -> Tree:
     if found.sizing.group:
         shaped["group"] = _group(found)
     shaped["benchmark"] = benchmark.values(deployment)
-    return lws_overlay.laid(Tree(flatten(shaped)), deployment.config.leaf("RuntimeConfig", "values"))
+    over = deployment.config.leaf("RuntimeConfig", "values")
+    tree = lws_overlay.laid(Tree(flatten(shaped)), over)
+    _check_memory(tree)
+    return tree
+
+
+def _check_memory(tree: Tree) -> None:
+    """Files in ``/dev/shm`` count towards the memory limit, which must leave room for the rest."""
+    problems = Collector()
+    values = tree.plain()
+    for role in ("leader", "worker"):
+        size = tree.leaf(role, "sharedMemory", "size")
+        limits = ((values.get(role) or {}).get("resources") or {}).get("limits") or {}
+        limit = quantities.amount(limits.get("memory"))
+        shared = quantities.amount(size.value) if size is not None else None
+        if size is None or shared is None or limit is None or shared < limit:
+            continue
+        message = f"{role}: {size.value} of shared memory fill the memory limit {limits['memory']}"
+        problems.error(
+            "E_MEMORY", message, size.at, "files in /dev/shm count as memory: raise the limit"
+        )
+    problems.raise_errors()
 
 
 def service_url(deployment: Deployment) -> str:
