@@ -84,6 +84,17 @@ def test_a_size_says_what_it_was_computed_from() -> None:
     ]
 
 
+def test_a_group_size_shows_the_layers_of_the_parallel_sizes() -> None:
+    found = leaf(shaped(VLLM.format("params: {TP: 16}")), "size")
+    assert found.origin.text == "TP 16 × PP 1 × DP 1 ÷ 8 devices per pod"
+    assert {name: read.origin.text for name, read in found.origin.reads} == {
+        "gpusPerPod": "16 GPUs (TP 16 × PP 1 × DP 1) on 2 nodes of 8",
+        "TP": "request: TP = 16",
+        "PP": "runtime default: PP = 1",
+        "DP": "runtime default: DP = 1",
+    }
+
+
 @pytest.mark.parametrize(
     ("config", "image"),
     [

@@ -36,7 +36,7 @@ def values(deployment: Deployment, resolved: Resolved | None = None) -> Tree:
         "runtime": _said(found, found.runtime.name, "name"),
         "servedModelName": _served_name(deployment, found),
         "replicas": _replicas(deployment),
-        "size": found.sizing.size,
+        "size": _size(found),
         "gpusPerPod": found.sizing.per_pod,
         "accelerator": {"resource": _resource(found)},
         "image": _image(found),
@@ -46,7 +46,8 @@ def values(deployment: Deployment, resolved: Resolved | None = None) -> Tree:
         **_serving(deployment, found),
     }
     if found.sizing.ranks is not None:
-        shaped["ranks"] = derived(found.sizing.ranks, "the product of the parallel sizes")
+        text = "the product of the parallel sizes"
+        shaped["ranks"] = derived(found.sizing.ranks, text, *_parallel(found))
     if found.sizing.group:
         shaped["group"] = _group(found)
     shaped["benchmark"] = benchmark.values(deployment)
@@ -131,6 +132,20 @@ def _kind(found: Resolved) -> Leaf:
         return derived("Deployment", "one pod a replica", ("size", found.sizing.size))
     why = f"{pods} pods a replica" if pods > 1 else f"{found.runtime.name} needs a group"
     return derived("LeaderWorkerSet", why, ("size", found.sizing.size))
+
+
+def _size(found: Resolved) -> Leaf:
+    """The pods of a group, with the layers that gave the parallel sizes."""
+    size = found.sizing.size
+    if size.origin.kind != "derived":
+        return size
+    return derived(size.value, size.origin.text, *size.origin.reads, *_parallel(found))
+
+
+def _parallel(found: Resolved) -> list[tuple[str, Leaf]]:
+    role = found.leading.name
+    sizes = [(name, found.setting(role, name)) for name in found.request.factors]
+    return [(name, leaf) for name, leaf in sizes if leaf.value is not None]
 
 
 def _served_name(deployment: Deployment, found: Resolved) -> Leaf:
