@@ -169,7 +169,7 @@ def block_manager(deployment: Deployment, role: str, parts: Parts, problems: Col
         key = f"DynConfig.kvbm_config.{name}"
         if name not in known:
             hint = did_you_mean(name, known) or f"known: {', '.join(known)}"
-            problems.error("VS447", f"unknown option {key}", leaf.at, hint)
+            problems.error("VS456", f"unknown option {key}", leaf.at, hint)
         elif leaf.value is not None:
             variable, at = known[name]
             value = words.plain_text(leaf.value)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -33,11 +33,8 @@ def manifests(
     """
     from valuesmith.validate.manifest import read, wrap
 
-    found: Sequence[Manifest]
-    if isinstance(text_or_objects, str):
-        found = read(text_or_objects, source_name)
-    else:
-        found = wrap(text_or_objects)
+    text = text_or_objects
+    found = read(text, source_name) if isinstance(text, str) else wrap(text)
     return manifests_checked(found, kubernetes_version=kubernetes_version, crd_dir=crd_dir)
 
 
