@@ -14,6 +14,7 @@ PIP := $(BIN)/pip install -q --disable-pip-version-check
 TOOL := $(BIN)/python preprocessor/tools
 READY := .venv/.ready
 DEV := .venv/.dev
+PREPARED := .venv/.prepared
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
@@ -28,10 +29,13 @@ $(READY): pyproject.toml
 	@$(PIP) -e '.[validate]' && touch $@
 $(DEV): $(READY)
 	@$(PIP) -e '.[validate,dev]' && touch $@
+# Start-up: bytecode, and the parsed expressions of the packaged data.
+$(PREPARED): $(READY) $(shell find preprocessor/valuesmith -name '*.py' -o -name '*.rule' -o -name '*.yaml')
+	@$(TOOL)/prepare.py && touch $@
 setup: tools ## .venv with valuesmith, and .tools/bin with helm and kubectl
-tools: $(READY) ## helm and kubectl that fit: links to yours, else downloads
+tools: $(PREPARED) ## helm and kubectl that fit: links to yours, else downloads
 	@$(TOOL)/fetch_tools.py
-tools-all: $(READY) ## also the Helm releases that the tests compare
+tools-all: $(PREPARED) ## also the Helm releases that the tests compare
 	@$(TOOL)/fetch_tools.py --all
 
 render: tools ## INPUT=… TARGET=… BACKEND=… OUT=…: the artifact folder of one input

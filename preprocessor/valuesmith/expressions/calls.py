@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from valuesmith.diagnostics import did_you_mean
 from valuesmith.expressions.functions import FILTERS, FUNCTIONS, HIGHER, TESTS, Callee
+from valuesmith.expressions.nodes import Node
 from valuesmith.expressions.syntax import dotted, explained, refused, start
 from valuesmith.expressions.values import SYNTAX, UNSET, Failure, Run
 
 if TYPE_CHECKING:
-    from jinja2 import nodes
-
     from valuesmith.expressions.compiler import Builder
 
 Evaluator = Callable[[Run], Any]
@@ -42,12 +41,12 @@ def apply_test(builder: Builder, node: Any) -> Evaluator:
 
 def _word(builder: Builder, node: Any) -> int:
     """The offset of the name of a filter or test."""
-    first = node.lineno - 1
+    first = node.place
     return next(p - 1 for p, _, source in builder.tokens if p - 1 >= first and source == node.name)
 
 
 def _invoke(
-    builder: Builder, node: Any, name: str, callee: Callee, value: list[nodes.Node], offset: int
+    builder: Builder, node: Any, name: str, callee: Callee, value: list[Node], offset: int
 ) -> Evaluator:
     sides = (*value, *node.args, *(keyword.value for keyword in node.kwargs))
     _check_arguments(node, name, callee, offset)
@@ -110,7 +109,7 @@ def _inner(node: Any, offset: int) -> Callee:
     if not node.args:
         return Callee(lambda run, item: bool(item), takes_unset=True)
     first = node.args[0]
-    if type(first).__name__ != "Const" or not isinstance(first.value, str):
+    if first.kind != "Const" or not isinstance(first.value, str):
         hint = "write it like map('int') or select('le', 8)"
         raise refused(f"{node.name} takes the name of a {what}", hint).placed(start(first))
     callee = _known(first.value, table, what, start(first) + 1, table)

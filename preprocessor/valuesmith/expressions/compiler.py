@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Jinja's syntax tree to nested Python functions. Nothing of Jinja's own runtime is used.
+"""A syntax tree to nested Python functions. Nothing of Jinja's own runtime is used.
 
 A node that is not listed in ``_BUILDERS`` cannot be compiled. No node repeats another, so one
 evaluation calls each function at most once; what can grow is what lists and texts cost, and
@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from valuesmith.diagnostics import did_you_mean
 from valuesmith.expressions import calls
+from valuesmith.expressions.nodes import Node
 from valuesmith.expressions.syntax import Token, dotted, explained, parse, refused, start
 from valuesmith.expressions.values import (
     ARITHMETIC,
@@ -28,9 +29,6 @@ from valuesmith.expressions.values import (
     kind,
     text,
 )
-
-if TYPE_CHECKING:
-    from jinja2 import nodes
 
 Evaluator = Callable[[Run], Any]
 Name = tuple[str, ...]
@@ -58,8 +56,8 @@ class Builder:
     tokens: list[Token]
     names: dict[Name, int] = field(default_factory=dict)
 
-    def build(self, node: nodes.Node) -> Evaluator:
-        name = type(node).__name__
+    def build(self, node: Node) -> Evaluator:
+        name = node.kind
         if name in ARITHMETIC:
             return self._arithmetic(node, name)
         builder = _BUILDERS.get(name)
@@ -67,7 +65,7 @@ class Builder:
             raise refused("this is not allowed in an expression").placed(start(node))
         return builder(self, node)
 
-    def _operator(self, right: nodes.Node) -> int:
+    def _operator(self, right: Node) -> int:
         """The offset of the operator before *right*."""
         limit = start(right)
         return max(
@@ -79,7 +77,7 @@ class Builder:
         left, right = self.build(node.left), self.build(node.right)
         symbol, operate = ARITHMETIC[name]
         offset, sides = self._operator(node.right), (node.left, node.right)
-        if type(node.right).__name__ == "Test":
+        if node.right.kind == "Test":
             hint = f"write (… {symbol} …) is {node.right.name}: a test binds tighter than {symbol}"
             raise refused(f"{symbol} does not work on true or false", hint).placed(offset, len(symbol))
 
@@ -122,7 +120,7 @@ class Builder:
         path = dotted(node)
         if path is None:
             raise refused("a dot may only follow a name", "a name reads like SlaConfig.isl").placed(
-                node.lineno - 1
+                node.place
             )
         offset = start(node)
         self.names.setdefault(path, offset)
@@ -149,8 +147,8 @@ class Builder:
     def _subscript(self, node: Any) -> Evaluator:
         if dotted(node) is not None:
             return self._name(node)
-        value, offset = self.build(node.node), node.lineno - 1
-        if type(node.arg).__name__ == "Slice":
+        value, offset = self.build(node.node), node.place
+        if node.arg.kind == "Slice":
             return self._slice(node, value)
         index = self.build(node.arg)
 
@@ -164,7 +162,7 @@ class Builder:
         return evaluate
 
     def _slice(self, node: Any, value: Evaluator) -> Evaluator:
-        offset = node.lineno - 1
+        offset = node.place
         bounds = [
             self.build(part) if part is not None else _unset
             for part in (node.arg.start, node.arg.stop, node.arg.step)
@@ -188,7 +186,7 @@ class Builder:
             try:
                 bounded(value)
             except Failure as failure:
-                raise failure.placed(node.lineno - 1) from None
+                raise failure.placed(node.place) from None
         return lambda run: value
 
     def _list(self, node: Any) -> Evaluator:
@@ -202,7 +200,7 @@ class Builder:
     def _map(self, node: Any) -> Evaluator:
         pairs = []
         for pair in node.items:
-            if type(pair.key).__name__ != "Const" or not isinstance(pair.key.value, str):
+            if pair.key.kind != "Const" or not isinstance(pair.key.value, str):
                 raise refused("a key of a map is a text in quotes").placed(start(pair.key))
             pairs.append((pair.key.value, self.build(pair.value)))
 
@@ -229,8 +227,8 @@ class Builder:
         return lambda run: then(run) if test(run) else otherwise(run)
 
     def _sign(self, node: Any) -> Evaluator:
-        factor, symbol = (-1, "-") if type(node).__name__ == "Neg" else (1, "+")
-        inner, sides, offset = self.build(node.node), (node.node,), node.lineno - 1
+        factor, symbol = (-1, "-") if node.kind == "Neg" else (1, "+")
+        inner, sides, offset = self.build(node.node), (node.node,), node.place
         operate = ARITHMETIC["Mul"][1]
 
         def evaluate(run: Run) -> Any:

@@ -2,7 +2,7 @@
 """Text to Jinja's syntax tree, with the place of every node.
 
 Jinja's nodes know only their line. The parser here is fed tokens whose line number is the offset of
-the token in the text, so ``node.lineno - 1`` is that offset.
+the token in the text, so ``node.place`` is that offset.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from valuesmith.expressions import stored
+from valuesmith.expressions.nodes import Node, of_jinja
 from valuesmith.expressions.values import LIMIT, REFUSED, SYNTAX, Failure
 
 if TYPE_CHECKING:
@@ -28,8 +30,13 @@ _BEFORE_SIGN = frozenset({"if", "else", "and", "or", "not", "in", "is", ""})
 Token = tuple[int, str, str]
 
 
-def parse(text: str) -> tuple[nodes.Expr, list[Token]]:
+def parse(text: str) -> tuple[Node, list[Token]]:
     """The tree of *text* and its tokens as (offset + 1, kind, source text), white space left out."""
+    return stored.find(text) or parse_anew(text)
+
+
+def parse_anew(text: str) -> tuple[Node, list[Token]]:
+    """As :func:`parse`, with Jinja's parser in any case."""
     from jinja2 import TemplateSyntaxError
     from jinja2.lexer import TokenStream
     from jinja2.parser import Parser
@@ -54,7 +61,7 @@ def parse(text: str) -> tuple[nodes.Expr, list[Token]]:
         hint = "a comparison is written ==" if left.type == "assign" else ""
         raise Failure(SYNTAX, f"unexpected {_shown(text, left.lineno)}", hint).placed(left.lineno - 1)
     _check_depth(tree)
-    return tree, tokens
+    return of_jinja(tree), tokens
 
 
 @cache
@@ -140,24 +147,24 @@ def _shown(text: str, place: int) -> str:
     return rest[0][:30] if rest else "end"
 
 
-def start(node: nodes.Node) -> int:
+def start(node: Node) -> int:
     """The offset at which the text of *node* begins (Jinja gives some nodes the place of their end)."""
-    children = [start(child) for child in node.iter_child_nodes()]
-    if type(node).__name__ in ("Operand", "Compare", "CondExpr", "Tuple", "Concat") and children:
+    children = [start(child) for child in node.children()]
+    if node.kind in ("Operand", "Compare", "CondExpr", "Tuple", "Concat") and children:
         return min(children)
-    return min([node.lineno - 1, *children])
+    return min([node.place, *children])
 
 
 def dotted(node: Any) -> tuple[str, ...] | None:
     """The name that *node* spells with dots (or constant subscripts), if it is one."""
     parts: list[str] = []
-    while type(node).__name__ in ("Getattr", "Getitem"):
-        key = node.attr if type(node).__name__ == "Getattr" else getattr(node.arg, "value", None)
+    while node.kind in ("Getattr", "Getitem"):
+        key = node.attr if node.kind == "Getattr" else getattr(node.arg, "value", None)
         if not isinstance(key, str):
             return None
         parts.append(key)
         node = node.node
-    if type(node).__name__ != "Name":
+    if node.kind != "Name":
         return None
     return (str(node.name), *reversed(parts))
 
