@@ -89,8 +89,8 @@ def _wanted(options: argparse.Namespace, out: Path) -> list[tuple[str, str]]:
         names = names or [name for name in ENGINES if name.startswith("dynamo-")]
         return [(name, options.version) for name in names]
     wanted = set(pinned(RELEASES))
-    there = {tuple(path.stem.rpartition("-")[::2]) for path in out.glob("*.json")}
-    there = {(engine, version) for engine, version in there if engine in ENGINES}
+    parts = [path.stem.rpartition("-") for path in out.glob("*.json")]
+    there = {(engine, version) for engine, _, version in parts if engine in ENGINES}
     wanted = wanted - there if options.missing else wanted | there
     chosen = [item for item in wanted if not options.engine or item[0].startswith(options.engine)]
     return sorted(chosen, key=lambda item: (item[0], Version(item[1])))

@@ -12,8 +12,8 @@ from valuesmith import topology, validate
 from valuesmith.artifacts import MANIFEST, Rendering
 from valuesmith.diagnostics import Collector, Diagnostic
 from valuesmith.report import Checked
+from valuesmith.validate import engine_config, pods, processes
 from valuesmith.validate import manifest as manifests
-from valuesmith.validate import pods, processes
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +46,7 @@ def check(rendering: Rendering, wishes: Wishes) -> Checked:
     ]
     flags = processes.of_deployment(rendering.resolved.deployment)
     found += processes.check(flags, wishes.allow_unknown_flags)
+    found += engine_config.of_deployment(rendering.resolved.deployment, wishes.allow_unknown_flags)
     for name, file in rendering.files.items():
         if name.endswith("bench.yaml"):
             found += validate.manifests(

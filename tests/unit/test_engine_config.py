@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from valuesmith.deployment import Process, Role
 from valuesmith.diagnostics import Position, Source, render
+from valuesmith.tree import Leaf, Origin
 from valuesmith.validate import engine_config
 from valuesmith.validate.engine_config import check
 
@@ -22,8 +25,10 @@ def test_limits_moved_from_build_config_to_the_top() -> None:
     config = {"build_config": {"max_batch_size": 8}}
     assert said(config, "1.2.0rc3") == []
     assert said(config, "1.2.0rc5", role="decode") == [
-        ("VS432 TensorRT-LLM 1.2.0rc5 does not know build_config (decode) | known before 1.2.0rc5; use "
-        "max_batch_size, max_num_tokens and max_seq_len at the top")
+        (
+            "VS432 TensorRT-LLM 1.2.0rc5 does not know build_config (decode) | known before 1.2.0rc5; use "
+            "max_batch_size, max_num_tokens and max_seq_len at the top"
+        )
     ]
     assert said({"max_batch_size": 8}, "1.2.0rc3") == []
 
@@ -54,8 +59,10 @@ def test_moe_backends_by_release(version: str, backend: str, fits: bool) -> None
 
 def test_a_value_outside_the_list_names_the_list() -> None:
     assert said({"cache_transceiver_config": {"backend": "MOONCAKE"}}, "1.1.0rc5") == [
-        ("VS438 TensorRT-LLM 1.1.0rc5: cache_transceiver_config.backend does not accept 'MOONCAKE' | it "
-        "accepts DEFAULT, UCX, NIXL, MPI")
+        (
+            "VS438 TensorRT-LLM 1.1.0rc5: cache_transceiver_config.backend does not accept 'MOONCAKE' | it "
+            "accepts DEFAULT, UCX, NIXL, MPI"
+        )
     ]
     assert said({"cache_transceiver_config": {"backend": "MOONCAKE"}}, "1.2.0rc2") == []
     assert said({"cache_transceiver_config": {"backend": None}}) == []
@@ -93,3 +100,18 @@ def test_every_key_of_the_table_has_its_parent() -> None:
     for key in table:
         parent = key.rpartition(".")[0]
         assert not parent or parent in table
+
+
+def test_engine_files_of_a_deployment_stand_where_their_values_were_said() -> None:
+    at = Position(Source.from_text("deploy.yaml", "moe_backend: WIDEEP\n"), 1, 1, 11)
+    leaf = Leaf("WIDEEP", Origin("input", at))
+    process = Process("dynamo.trtllm", (), {}, {}, (), {("moe_config", "backend"): leaf})
+    role = Role("decode", Leaf(1, Origin("input")), {}, {}, None, process)
+    deployment = SimpleNamespace(roles=(role, Role("prefill", leaf, {}, {})), backend_version=NEWEST)
+    (found,) = engine_config.of_deployment(deployment)  # type: ignore[arg-type]
+    assert found.at == at
+    assert (
+        found.message == "TensorRT-LLM 1.3.0rc29: moe_config.backend does not accept 'WIDEEP' (decode)"
+    )
+    deployment.backend_version = "1.3.0rc25"
+    assert engine_config.of_deployment(deployment) == []  # type: ignore[arg-type]

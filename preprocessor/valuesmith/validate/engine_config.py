@@ -9,8 +9,9 @@ from functools import cache
 from typing import Any
 
 from valuesmith import facts
+from valuesmith.deployment import Deployment
 from valuesmith.diagnostics import Diagnostic, Position, Severity, did_you_mean
-from valuesmith.tree import Path, dotted
+from valuesmith.tree import Leaf, Path, Tree, dotted
 
 Place = Callable[[Path], Position | None]
 
@@ -76,6 +77,31 @@ def check(
                 hint = f"it accepts {', '.join(known)}"
                 found.append(Diagnostic("VS438", text, at, hint, soft))
     return found
+
+
+def of_deployment(deployment: Deployment, allow_unknown_flags: bool = False) -> list[Diagnostic]:
+    """Every problem of the engine files that the workers of a deployment are started with."""
+    found = []
+    for role in deployment.roles:
+        leaves = role.process.engine_config if role.process is not None else {}
+        if leaves:
+            found += check(
+                Tree(leaves).plain(),
+                deployment.backend_version,
+                place=lambda path, leaves=leaves: _place(leaves, path),  # type: ignore[misc]
+                role=role.name,
+                allow_unknown_flags=allow_unknown_flags,
+            )
+    return found
+
+
+def _place(leaves: Mapping[Path, Leaf], path: Path) -> Position | None:
+    """The place of the leaf at *path*, of the leaf around it, or of the first one inside it."""
+    for size in range(len(path), 0, -1):
+        leaf = leaves.get(path[:size])
+        if leaf is not None:
+            return leaf.place(path[size:])
+    return next((leaf.at for key, leaf in leaves.items() if key[: len(path)] == path), None)
 
 
 def walk(config: Mapping[str, Any], path: Path, version: str) -> Iterator[tuple[Path, Any]]:
