@@ -7,7 +7,6 @@ returns them beside its result or raises one :class:`ConfigError` that holds the
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -127,6 +126,8 @@ class Collector:
 
 def suggest(name: str, known: Iterable[str], limit: int = 3) -> list[str]:
     """The known names closest to *name*, best first (case and underscores do not count)."""
+    import difflib
+
     folded: dict[str, str] = {}
     for item in known:
         folded.setdefault(item.casefold().replace("-", "_"), item)

@@ -9,10 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from valuesmith import __version__, facts, helm, writer
+from valuesmith import __version__, facts, writer
 from valuesmith.diagnostics import Diagnostic
 from valuesmith.pipeline import Resolved
-from valuesmith.scripts import bench
 from valuesmith.targets import benchmark
 from valuesmith.tree import Tree, flatten
 from valuesmith.writer import Artifacts, File
@@ -70,6 +69,8 @@ def charted(order: Order, chart: str, *, job_only: bool = False) -> tuple[str, s
 
     *job_only* takes the chart for its Job alone, for targets whose manifests come from elsewhere.
     """
+    from valuesmith import helm
+
     resolved = order.resolved
     shown: dict[str, Any] = {"enabled": False} if job_only else resolved.values
     shown["benchmark"] = {**benchmark_values(resolved), "enabled": True}
@@ -112,6 +113,8 @@ def marked(head: str, manifest: str) -> File:
 
 def benchmark_files(order: Order, job: str) -> dict[str, File]:
     """The benchmark as a Job and for a shell."""
+    from valuesmith.scripts import bench
+
     values = benchmark_values(order.resolved)
     script = bench.script(values, order.resolved.deployment.config, f"# {order.header}")
     return {

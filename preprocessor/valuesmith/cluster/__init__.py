@@ -10,7 +10,6 @@ from functools import cache
 from typing import Any
 
 from valuesmith import facts, load
-from valuesmith.cluster.check import checked, tokens
 from valuesmith.deployment import Deployment, Hardware, Process
 from valuesmith.diagnostics import Collector
 from valuesmith.tree import Leaf, Origin, Path, Tree, dotted
@@ -43,6 +42,8 @@ def read(path: str | os.PathLike[str]) -> Tree:
     Raises:
         ConfigError: with everything that is wrong in it.
     """
+    from valuesmith.cluster.check import checked, tokens
+
     problems = Collector()
     node = load.yaml_file(path)
     found = checked(contract(), node, os.fspath(path), problems)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from functools import cache
 from pathlib import Path
 
 from valuesmith.diagnostics import ConfigError, Diagnostic, Position, Source
@@ -13,7 +14,8 @@ from valuesmith.diagnostics import ConfigError, Diagnostic, Position, Source
 MAX_TEXT = 4_000_000  # characters, or bytes before decoding
 
 # Everything that YAML calls printable, less the line breaks that YAML 1.1 and 1.2 count differently.
-_FORBIDDEN = re.compile("[^\t\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_FORBIDDEN = "[^\t\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
+_LINES = {9: " ", 10: " "}
 _BREAKS = frozenset("\r\x85\u2028\u2029")
 _UTF16_32 = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
 
@@ -73,7 +75,9 @@ def cleaned(text: str, name: str, limit: int = MAX_TEXT) -> str:
 
 def forbidden(text: str) -> tuple[int, str, str] | None:
     """Index, message and hint of the first character in *text* that YAML cannot have, if any."""
-    found = _FORBIDDEN.search(text)
+    if text.translate(_LINES).isprintable():  # what is printable is allowed, and most texts are
+        return None
+    found = _forbidden().search(text)
     if found is None:
         return None
     code = f"U+{ord(found[0]):04X}"
@@ -84,6 +88,11 @@ def forbidden(text: str) -> tuple[int, str, str] | None:
         message = f"the character {code} is not allowed in YAML"
         hint = "write it as an escape in double quotes" if ord(found[0]) else "is this a text file?"
     return found.start(), message, hint
+
+
+@cache
+def _forbidden() -> re.Pattern[str]:
+    return re.compile(_FORBIDDEN)  # takes as long as importing this module
 
 
 def _failure(code: str, message: str, at: Position, hint: str = "") -> ConfigError:

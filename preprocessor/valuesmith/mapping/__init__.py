@@ -14,7 +14,6 @@ from valuesmith.deployment import Deployment, Process, Role
 from valuesmith.diagnostics import Collector
 from valuesmith.mapping import engine_flags, wire
 from valuesmith.mapping.engine_args import lay_engine_args
-from valuesmith.mapping.extra import ExtraWords
 from valuesmith.mapping.parameters import Mapper
 from valuesmith.mapping.scope import Scope, role_facts, shared_facts
 from valuesmith.mapping.spelling import Choice, Spelling
@@ -96,6 +95,8 @@ def _worker(deployment: Deployment, table: Table, scope: Scope, problems: Collec
     if engine_flags.wanted(deployment, role):
         engine_flags.spread(parts, given)
     if extra is not None and given:
+        from valuesmith.mapping.extra import ExtraWords
+
         ExtraWords(deployment, started, scope, parts, problems).lay(extra, table)
     return Process(
         program=started.name,

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from valuesmith.diagnostics import Collector, ConfigError, Diagnostic
-from valuesmith.writer import swap
 from valuesmith.writer.compare import describe
 from valuesmith.writer.text import is_ours
 
@@ -66,6 +65,8 @@ def write(artifacts: Artifacts, folder: str | os.PathLike[str], force: bool = Fa
     :class:`ConfigError` when a name is taken by a file that is not ours (unless *force*), or when the
     folder cannot be written; then nothing has changed.
     """
+    from valuesmith.writer import swap
+
     target = _target(folder)
     with swap.locked(target):
         swap.recover(target)
