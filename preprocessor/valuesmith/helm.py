@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from valuesmith import helm_errors, load, places, tools
-from valuesmith.diagnostics import ConfigError, Position, ToolError
+from valuesmith.diagnostics import ConfigError, Position
 from valuesmith.tools import Tool
 from valuesmith.tree import Path as ValuesPath
 from valuesmith.tree import Tree
@@ -75,17 +75,6 @@ def template(  # noqa: PLR0913 (what helm template itself takes)
     if found:
         raise ConfigError(found)
     raise tools.failed(str(helm), outcome, text)
-
-
-def lint(chart: Path, values_text: str = "", tool: Tool | None = None) -> str:
-    """What ``helm lint --strict`` says; raises :class:`ToolError` when it is not content."""
-    helm = tool or find()
-    outcome = _run([str(helm.path), "lint", "--strict", str(chart), "-f", "-"], values_text)
-    if outcome.code != 0:
-        raise ToolError(
-            "VS704", f"helm lint --strict {chart.name}: {outcome.out.strip() or outcome.err}"
-        )
-    return outcome.out
 
 
 def _run(command: Sequence[str], values_text: str) -> tools.Outcome:

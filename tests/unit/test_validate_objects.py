@@ -425,6 +425,28 @@ spec:
     assert "VS640" in one(text.replace("name: one-decode\n    lead", "name: two\n    lead"))
 
 
+def test_ports_that_the_dynamo_operator_adds_count() -> None:
+    text = """\
+apiVersion: nvidia.com/v1beta1
+kind: DynamoGraphDeployment
+metadata: {name: qwen}
+spec:
+  components:
+    - name: decode
+      type: worker
+      podTemplate:
+        spec:
+          containers:
+            - name: main
+              image: repo/vllm:1.4.0
+              command: [python3, -m, dynamo.vllm]
+              readinessProbe: {httpGet: {port: system, path: /health}}
+"""
+    assert found(text) == []
+    assert "VS623" in one(text.replace("port: system", "port: http"))
+    assert "VS623" in one(text.replace("type: worker", "type: frontend").replace("vllm]", "frontend]"))
+
+
 def test_prerequisites_are_what_is_referred_to_and_not_rendered() -> None:
     assert prerequisites(read(WEB, "f")) == [
         "Secret pull in namespace prod",

@@ -194,6 +194,19 @@ def test_without_an_exchange_call_the_folder_still_changes(
     assert [p.name for p in tmp_path.iterdir()] == ["out"]
 
 
+@pytest.mark.skipif(sys.platform not in ("linux", "darwin"), reason="no call that exchanges folders")
+def test_where_the_system_can_the_folder_is_never_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "out"
+    write(artifacts(values_yaml="1"), target)
+    moved: list[Path] = []
+    monkeypatch.setattr(Path, "rename", lambda self, to: moved.append(self))
+    write(artifacts(values_yaml="2"), target)
+    assert moved == []
+    assert contents(target) == {"values.yaml": "2"}
+
+
 def test_leftovers_of_a_killed_run_are_cleaned_up(tmp_path: Path) -> None:
     target = tmp_path / "out"
     write(artifacts(values_yaml="1"), target)
@@ -220,6 +233,16 @@ def test_a_busy_folder_is_reported_after_a_wait(tmp_path: Path) -> None:
         with pytest.raises(ConfigError, match="VS806 another valuesmith has been writing"):
             swap.locked(target, wait=0.05).__enter__()
     assert not target.exists()
+
+
+def test_a_lock_whose_name_is_gone_is_no_lock(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    with path.open("w") as held:
+        assert swap._is_held(held.fileno(), path)
+        path.unlink()
+        assert not swap._is_held(held.fileno(), path)
+        path.touch()
+        assert not swap._is_held(held.fileno(), path)
 
 
 WRITER = """

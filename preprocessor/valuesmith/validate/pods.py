@@ -14,7 +14,6 @@ from typing import Any
 from valuesmith.diagnostics import Position
 from valuesmith.validate.manifest import Manifest, count, items, mapping, maps
 
-ACCELERATORS = ("nvidia.com/", "amd.com/gpu", "gpu.intel.com/", "habana.ai/", "vpc.amazonaws.com/efa")
 DEVICES = ("nvidia.com/gpu", "nvidia.com/mig-", "amd.com/gpu", "gpu.intel.com/", "habana.ai/")
 
 
