@@ -82,12 +82,13 @@ def resolve(request: Request) -> Resolved:
         ConfigError: with the problems of every stage that could still run.
     """
     problems = Collector()
-    tree = _clustered(_checked(request, problems), request.cluster, problems)
+    table = mapping.table(request.mapping)
+    tree = _clustered(_checked(request, table.parameters, problems), request.cluster, problems)
     tree = _decided(tree, request.options, problems)
     deployment = _collecting(problems, lambda: aggregate.build(inputs.complete(tree)))
     target = target_table()[deployment.target]
     if aggregate.targets()[deployment.target].engine_flags:
-        deployment = _started(deployment, request, problems)
+        deployment = _started(deployment, table, request.base, problems)
     else:
         settled = aggregate.settle(deployment)
         deployment = _collecting(problems, lambda: target.planned(settled))
@@ -98,15 +99,15 @@ def resolve(request: Request) -> Resolved:
     return Resolved(deployment, values, tuple(dict.fromkeys(found)), name)
 
 
-def _checked(request: Request, problems: Collector) -> Tree:
+def _checked(request: Request, parameters: frozenset[str], problems: Collector) -> Tree:
     """The checked input. Unknown keys do not keep later stages from telling what they find."""
     try:
-        tree, found = inputs.check(request.document, request.allow_unknown)
+        tree, found = inputs.check(request.document, request.allow_unknown, parameters)
     except ConfigError as error:
         problems.items += error.diagnostics
         if any(item.is_error and item.code != UNKNOWN_KEY for item in error.diagnostics):
             raise
-        tree, _ = inputs.check(request.document, True)
+        tree, _ = inputs.check(request.document, True, parameters)
         return tree
     problems.items += found
     return tree
@@ -135,10 +136,11 @@ def _decided(tree: Tree, options: Options, problems: Collector) -> Tree:
     return tree
 
 
-def _started(deployment: Deployment, request: Request, problems: Collector) -> Deployment:
+def _started(
+    deployment: Deployment, table: mapping.Table, base: Path | None, problems: Collector
+) -> Deployment:
     """The deployment with the words that its engines are started with: rules, sizes, mapping."""
-    table = mapping.table(request.mapping)
-    ruled = aggregate.settle(_ruled(deployment, table, request.base, problems))
+    ruled = aggregate.settle(_ruled(deployment, table, base, problems))
     roles = topology.plan_roles(ruled.roles, ruled.backend, ruled.config, problems)
     problems.raise_errors()
     planned = replace(ruled, roles=roles)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from valuesmith import topology
 from valuesmith.artifacts import Rendering
+from valuesmith.deployment import Deployment
 from valuesmith.diagnostics import Diagnostic
 
 
@@ -33,13 +34,8 @@ def rendered(
 ) -> list[str]:
     """The lines that ``render`` prints when it is done."""
     deployment = rendering.resolved.deployment
-    release = (
-        f"{deployment.target} {deployment.dynamo_version}, "
-        if deployment.target in ("dynamo", "fpm")
-        else f"{deployment.target}, "
-    )
     lines = [
-        f"render  {' '.join(inputs)} → {output} ({release}{deployment.backend} {deployment.backend_version})",
+        f"render  {' '.join(inputs)} → {output} ({_made_for(deployment)})",
         "",
         *budget_table(rendering),
         "",
@@ -55,6 +51,16 @@ def rendered(
     lines += [f"  removed: {name} (no longer made)" for name in removed]
     lines.append(f"  next:    {next_command(rendering, output)}")
     return lines
+
+
+def _made_for(deployment: Deployment) -> str:
+    """The target with its releases, or the runtime that starts an engine of its own."""
+    engine = f"{deployment.backend} {deployment.backend_version}"
+    if deployment.target in ("dynamo", "fpm"):
+        return f"{deployment.target} {deployment.dynamo_version}, {engine}"
+    if deployment.target == "lws":
+        return f"lws, runtime {deployment.config.value('RuntimeConfig.runtime')}"
+    return f"{deployment.target}, {engine}"
 
 
 def budget_table(rendering: Rendering) -> list[str]:
