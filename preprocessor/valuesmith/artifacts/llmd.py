@@ -13,6 +13,7 @@ from typing import Any
 
 from valuesmith import kustomize, writer
 from valuesmith.artifacts.parts import Order, Rendering, benchmark_files, charted, of_chart
+from valuesmith.diagnostics import Diagnostic
 from valuesmith.targets import llmd_kustomize, llmd_router
 from valuesmith.writer import File
 
@@ -34,7 +35,7 @@ def render_kustomize(order: Order) -> Rendering:
     for name, text in llmd_kustomize.base_files(deployment).items():
         files[name] = File.text(f"# {order.header}\n{text}")
     base = llmd_kustomize.base_of(deployment)
-    notes = ()
+    notes: tuple[Diagnostic, ...] = ()
     manifest = ""
     if base.kind == "builtin":
         manifest = kustomize.built({name: file.content for name, file in files.items()})
