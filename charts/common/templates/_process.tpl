@@ -112,7 +112,7 @@ Takes: dict "accelerator" (resource name), "gpus" (0 or null: none), "resources"
 
 {{- /*
 common.checkGpus: prints nothing; fails when requests or limits name another number of accelerators.
-Takes: dict "accelerator", "gpus", "amounts" (requests or limits), "where".
+Takes: dict "accelerator", "gpus", "amounts" (requests or limits), "where", "final" (true: naming none is wrong too).
 */}}
 {{- define "common.checkGpus" -}}
 {{- $gpus := include "common.word" (default 0 .gpus) -}}
@@ -121,5 +121,7 @@ Takes: dict "accelerator", "gpus", "amounts" (requests or limits), "where".
 {{- if ne $given $gpus -}}
 {{- fail (printf "%s: %s is %s, but gpusPerPod is %s; change gpusPerPod, it feeds requests and limits" .where .accelerator $given $gpus) -}}
 {{- end -}}
+{{- else if and .final (ne $gpus "0") -}}
+{{- fail (printf "%s: %s is taken away, but gpusPerPod is %s; change gpusPerPod, it feeds requests and limits" .where .accelerator $gpus) -}}
 {{- end -}}
 {{- end -}}

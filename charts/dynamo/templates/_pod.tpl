@@ -47,7 +47,7 @@ Takes: dict "root", "entry" (of dynamo.components).
 {{- range $part := list "requests" "limits" -}}
 {{- include "common.checkGpus" (dict
       "accelerator" $.root.Values.accelerator.resource "gpus" $c.gpusPerPod
-      "amounts" (get (default dict $container.resources) $part)
+      "amounts" (get (default dict $container.resources) $part) "final" true
       "where" (printf "%s.extraPodSpec.mainContainer.resources.%s" $where $part)) -}}
 {{- end -}}
 {{- end -}}

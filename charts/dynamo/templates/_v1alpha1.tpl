@@ -142,7 +142,8 @@ Takes: dict "accelerator", "resources".
 {{- range $part := list "requests" "limits" -}}
 {{- $amounts := dict -}}
 {{- $custom := dict -}}
-{{- range $name, $amount := default dict (get $.resources $part) -}}
+{{- range $name, $given := default dict (get $.resources $part) -}}
+{{- $amount := include "common.word" $given -}}
 {{- if eq $name $.accelerator -}}
 {{- $_ := set $amounts "gpu" $amount -}}
 {{- if ne $name "nvidia.com/gpu" -}}

@@ -46,7 +46,7 @@ Takes: the root context.
 {{- range $container := $spec.containers -}}
 {{- if eq $container.name "main" -}}
 {{- range $part := list "requests" "limits" -}}
-{{- include "common.checkGpus" (dict "accelerator" $.Values.accelerator.resource "gpus" $.Values.gpusPerPod "amounts" (get $container.resources $part) "where" (printf "extraPodSpec.mainContainer.resources.%s" $part)) -}}
+{{- include "common.checkGpus" (dict "accelerator" $.Values.accelerator.resource "gpus" $.Values.gpusPerPod "amounts" (get (default dict $container.resources) $part) "final" true "where" (printf "extraPodSpec.mainContainer.resources.%s" $part)) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}

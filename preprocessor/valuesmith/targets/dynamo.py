@@ -48,6 +48,10 @@ def values(deployment: Deployment) -> Tree:
     }
     if PLANNER in deployment.services:
         shaped["planner"] = dynamo_components.planner(deployment)
+    # What is passed to all workers is looked at once for each role.
+    problems.items = list({(item.code, item.at): item for item in reversed(problems.items)}.values())[
+        ::-1
+    ]
     problems.raise_errors()
     shaped["benchmark"] = benchmark.values(deployment)
     return Tree(flatten(shaped))

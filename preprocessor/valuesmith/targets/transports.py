@@ -132,11 +132,11 @@ def _refuse(
 
 
 def _shown(value: Any) -> str:
-    return (
-        {None: "null", True: "true", False: "false"}.get(value, str(value))
-        if not isinstance(value, Mapping | list)
-        else "something else"
-    )
+    if isinstance(value, Mapping | list):
+        return "something else"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "null" if value is None else str(value)
 
 
 def with_capabilities(extra: Nested, found: Needs) -> Nested:
