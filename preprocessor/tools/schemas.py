@@ -12,13 +12,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from valuesmith import inputs
+from valuesmith import cluster, inputs
 
 SCHEMAS = Path(__file__).resolve().parents[2] / "schemas"
 
 # File below schemas/ → what makes its content.
 MADE: dict[str, Callable[[], dict[str, Any]]] = {
     "input.schema.json": inputs.json_schema,
+    "cluster.schema.json": cluster.json_schema,
 }
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
 from valuesmith import facts, load
 from valuesmith.deployment import Deployment, Hardware, Process
 from valuesmith.diagnostics import Collector
+from valuesmith.records import replace
 from valuesmith.tree import Leaf, Origin, Path, Tree, dotted
 
 __all__ = ["SECTION", "contract", "json_schema", "laid", "of_system", "placed", "read", "surrounded"]

@@ -121,7 +121,7 @@ def _map(spec: Spec, node: Node, name: str, problems: Collector) -> Any:
         if not _named(spec, inner, name, entry.key_at, problems):
             continue
         value = _value(spec["each"], entry.node, f"{name}.{inner}", problems)
-        if value is not MISSING and (value is not None or spec["each"].get("null") == "removes"):
+        if value is not MISSING and (value is not None or spec["each"].get("nulls") == "removes"):
             found[inner] = value
     return found
 

@@ -56,7 +56,7 @@ def _frontend(deployment: Deployment) -> dict[str, Any]:
     port = deployment.config.value("ServiceConfig.port")
     if port is not None:
         flags["http-port"] = str(port)
-    env = {name: str(leaf.value) for name, leaf in process.env.items()}
+    env = _namespace(deployment) | {name: str(leaf.value) for name, leaf in process.env.items()}
     return {
         "label": "frontend",
         "name": "frontend",
@@ -65,13 +65,22 @@ def _frontend(deployment: Deployment) -> dict[str, Any]:
     }
 
 
+def _namespace(deployment: Deployment) -> dict[str, str]:
+    """Dynamo's namespace where a worker's flag names it: the operator is not here to set it."""
+    for role in deployment.roles:
+        endpoint = role.process.args.get("encode-endpoint") if role.process is not None else None
+        if endpoint is not None:
+            return {"DYN_NAMESPACE": str(endpoint.value).removeprefix("dyn://").partition(".")[0]}
+    return {}
+
+
 def _worker(deployment: Deployment, placement: Placement) -> dict[str, Any]:
     role = placement.role
     process = role.process
     if process is None:
         raise AssertionError(f"{role.name} has not been mapped")
     flags: dict[str, Any] = {name: leaf.value for name, leaf in process.args.items()}
-    env = {name: str(leaf.value) for name, leaf in process.env.items()}
+    env = _namespace(deployment) | {name: str(leaf.value) for name, leaf in process.env.items()}
     _own_ports(deployment, placement, flags, env)
     devices = ",".join(str(device) for device in placement.devices)
     variable = deployment.hardware.device_variable

@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from valuesmith import cluster, facts
 from valuesmith.deployment import Deployment
 from valuesmith.diagnostics import Collector
+from valuesmith.records import dataclass
+from valuesmith.references import parse_reference
 from valuesmith.targets.pod_spec import MAIN, PodSpec
 from valuesmith.targets.shapes import Nested
 from valuesmith.tree import Leaf, Origin
@@ -66,6 +67,7 @@ def check(deployment: Deployment, problems: Collector) -> None:
     """The transport against the cluster and the hardware."""
     chosen = deployment.config.leaf("K8sConfig.transport")
     at = chosen.at if chosen is not None else None
+    _check_machine(deployment, problems)
     pod = facts.transport(deployment.transport, at).pod
     if not pod.get("resource"):
         return
@@ -86,6 +88,23 @@ def check(deployment: Deployment, problems: Collector) -> None:
             f"{hardware.name} has {hardware.resource}",
             at,
             "choose another transport",
+        )
+
+
+def _check_machine(deployment: Deployment, problems: Collector) -> None:
+    """An image for one kind of processor on another."""
+    image = deployment.config.leaf("K8sConfig.k8s_image")
+    machine = deployment.hardware.node_selector.get("kubernetes.io/arch")
+    if image is None or machine != "arm64":
+        return
+    found = parse_reference(str(image.value))
+    if found is not None and found.tag.endswith("-amd64"):
+        chosen = deployment.config.leaf("K8sConfig.transport")
+        problems.error(
+            "VS577",
+            f"the image {image.value} is for amd64, but {deployment.hardware.name} has arm64 processors",
+            image.at or (chosen.at if chosen is not None else None),
+            "name an image for arm64 as K8sConfig.k8s_image, or choose Dynamo 1.3.0 or later",
         )
 
 
