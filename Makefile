@@ -8,7 +8,6 @@ PYTHON ?= $(or $(firstword $(foreach p,python3 python3.14 python3.13 python3.12 
   $(p) -c 'import sys; sys.version_info >= (3, 11) and print("$(p)")' 2>/dev/null))),python3)
 INPUT ?= examples/qwen3-32b-disagg.yaml
 OUT ?= build/$(basename $(notdir $(INPUT)))
-TARGET ?= dynamo
 JOBS ?= 2
 PIP := $(BIN)/pip install -q --disable-pip-version-check
 TOOL := $(BIN)/python preprocessor/tools
@@ -39,7 +38,7 @@ tools-all: $(PREPARED) ## also the Helm releases that the tests compare
 	@$(TOOL)/fetch_tools.py --all
 
 render: tools ## INPUT=… TARGET=… BACKEND=… OUT=…: the artifact folder of one input
-	@valuesmith render $(INPUT) -o $(OUT) --target $(TARGET) $(if $(BACKEND),--backend $(BACKEND)) $(ARGS)
+	@valuesmith render $(INPUT) -o $(OUT) $(if $(TARGET),--target $(TARGET)) $(if $(BACKEND),--backend $(BACKEND)) $(ARGS)
 
 test: $(DEV) tools-all ## all tests; ARGS=… goes to pytest
 	pytest -n $(JOBS) $(ARGS)
