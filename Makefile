@@ -56,7 +56,7 @@ bench: $(DEV) tools ## how long resolving and rendering takes
 	@$(TOOL)/bench.py
 
 golden: $(DEV) tools-all ## the rendered examples in tests/golden, made anew
-	@python tests/golden/cases.py --write
+	@PYTHONPATH=tests python tests/golden/cases.py --write
 schema: $(READY) ## all that is made from our own data: schemas, merge keys, tables
 	$(TOOL)/schemas.py
 	$(TOOL)/merge_keys.py
