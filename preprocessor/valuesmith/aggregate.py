@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
 
 from valuesmith import cluster, facts, releases
 from valuesmith.deployment import ROLES, Deployment, Role
 from valuesmith.diagnostics import Collector, ConfigError, Diagnostic, Position, Source, did_you_mean
+from valuesmith.records import dataclass, fields, replace
 from valuesmith.references import Reference, named_backend, parse_reference
 from valuesmith.tree import Leaf, Origin, Path, Tree, derived
 

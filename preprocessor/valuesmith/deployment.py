@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from valuesmith.diagnostics import Diagnostic
+from valuesmith.records import dataclass, field
 from valuesmith.tree import Leaf, Path, Tree
 
 ROLES = ("agg", "prefill", "decode", "encode")

@@ -8,8 +8,9 @@ returns them beside its result or raises one :class:`ConfigError` that holds the
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Literal
+
+from valuesmith.records import dataclass, field
 
 Severity = Literal["error", "warning", "note"]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from valuesmith.deployment import Hardware
 from valuesmith.diagnostics import ConfigError, Diagnostic, Position, did_you_mean
+from valuesmith.records import dataclass
 
 if TYPE_CHECKING:
     from packaging.version import Version

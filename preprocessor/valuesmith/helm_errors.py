@@ -10,12 +10,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import Any
 
 from valuesmith.diagnostics import Diagnostic, did_you_mean
 from valuesmith.places import Locate
+from valuesmith.records import dataclass
 from valuesmith.tree import Path, dotted
 
 _SCHEMA = "values don't meet the specifications of the schema(s)"

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,6 +12,7 @@ from valuesmith.aggregate import Options
 from valuesmith.deployment import Deployment
 from valuesmith.diagnostics import Collector, ConfigError, Diagnostic
 from valuesmith.load import Document
+from valuesmith.records import dataclass, field, replace
 from valuesmith.targets import table as target_table
 from valuesmith.tree import Leaf, Tree, dotted
 

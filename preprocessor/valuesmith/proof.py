@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from valuesmith import topology, validate
 from valuesmith.artifacts import MANIFEST, Rendering
 from valuesmith.diagnostics import Collector, Diagnostic
+from valuesmith.records import dataclass
 from valuesmith.report import Checked
 from valuesmith.validate import engine_config, pods, processes
 from valuesmith.validate import manifest as manifests

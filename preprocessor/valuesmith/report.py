@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from valuesmith import topology
 from valuesmith.artifacts import Rendering
 from valuesmith.deployment import Deployment
 from valuesmith.diagnostics import Diagnostic
+from valuesmith.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,10 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from valuesmith.diagnostics import ToolError
+from valuesmith.records import dataclass
 
 Version = tuple[int, int, int]
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from valuesmith.deployment import Plan, Role
 from valuesmith.diagnostics import Collector, Position
+from valuesmith.records import dataclass, replace
 from valuesmith.tree import Leaf, Tree
 
 NAME = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")

@@ -8,11 +8,11 @@ A :class:`Tree` is an immutable map from paths to leaves. The unified input is o
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
 from valuesmith.diagnostics import Position
+from valuesmith.records import dataclass, field, replace
 
 Path = tuple[str | int, ...]
 

@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from valuesmith import writer
 from valuesmith.artifacts.parts import Order, Rendering, of_chart
 from valuesmith.pipeline import Resolved
+from valuesmith.records import replace
 from valuesmith.scripts import local
 from valuesmith.writer import File
 

@@ -7,13 +7,13 @@ import json
 import os
 import tempfile
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from valuesmith import kustomize, writer
 from valuesmith.artifacts.parts import Order, Rendering, benchmark_files, charted, of_chart
 from valuesmith.diagnostics import Diagnostic
+from valuesmith.records import replace
 from valuesmith.targets import llmd_kustomize, llmd_router
 from valuesmith.writer import File
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from valuesmith import __version__, facts, writer
 from valuesmith.diagnostics import Diagnostic
 from valuesmith.pipeline import Resolved
+from valuesmith.records import dataclass, field
 from valuesmith.targets import benchmark
 from valuesmith.tree import Tree, flatten
 from valuesmith.writer import Artifacts, File

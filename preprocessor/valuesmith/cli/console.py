@@ -7,11 +7,11 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import click
 
 from valuesmith.diagnostics import Diagnostic, Painter, render, summary
+from valuesmith.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,11 +14,11 @@ and ``unique`` tell capitals from small letters; ``true ~ ""`` is ``true``.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from valuesmith.diagnostics import ConfigError, Diagnostic, Position
 from valuesmith.expressions.values import UNSET, Budget, Failure, Release, Run
+from valuesmith.records import dataclass
 
 if TYPE_CHECKING:
     from valuesmith.expressions.compiler import Program

@@ -9,7 +9,6 @@ evaluation calls each function at most once; what can grow is what lists and tex
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -29,6 +28,7 @@ from valuesmith.expressions.values import (
     kind,
     text,
 )
+from valuesmith.records import dataclass, field
 
 Evaluator = Callable[[Run], Any]
 Name = tuple[str, ...]

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from valuesmith.expressions.values import (
@@ -21,6 +20,7 @@ from valuesmith.expressions.values import (
     kind,
     text,
 )
+from valuesmith.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
 
 from valuesmith.diagnostics import Collector, ConfigError, Diagnostic, Position
 from valuesmith.inputs.contract import MISSING, Alias, Child, Contract, Key, Section, contract
@@ -12,6 +11,7 @@ from valuesmith.inputs.types import merged_value, value_of
 from valuesmith.inputs.unknown import hint_for
 from valuesmith.load import Document, Entry, Map, Node, Scalar, Sequence_, masked, positions
 from valuesmith.load import spelling as spelled_at
+from valuesmith.records import dataclass, field, replace
 from valuesmith.tree import Leaf, Origin, Path, Tree, dotted
 
 UNKNOWN = "VS104"

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path as File
 from typing import Any, TypeAlias
 
 from valuesmith.diagnostics import Position
 from valuesmith.load import Map, Node, to_plain, yaml_text
+from valuesmith.records import dataclass, field, replace
 from valuesmith.tree import Leaf, Origin, Path, dotted
 
 MISSING = object()

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from valuesmith.diagnostics import Collector, ConfigError, Position, Source
 from valuesmith.load.nodes import Node, Scalar
 from valuesmith.load.reader import Reader
 from valuesmith.load.secrets import masked
 from valuesmith.load.texts import forbidden
+from valuesmith.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

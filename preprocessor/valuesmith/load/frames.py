@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from valuesmith.diagnostics import Position
 from valuesmith.load.nodes import Entry, Map, Node, Scalar, Sequence_
+from valuesmith.records import dataclass, field
 
 
 @dataclass(slots=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from valuesmith.diagnostics import Collector, ConfigError, Diagnostic, Position, Source
@@ -14,6 +13,7 @@ from valuesmith.load.mappings import mapping_text
 from valuesmith.load.nodes import Entry, Map, Sequence_
 from valuesmith.load.strict import read_text
 from valuesmith.load.texts import file_text, stdin_text
+from valuesmith.records import dataclass
 
 Input: TypeAlias = "str | os.PathLike[str] | Mapping[str, Any]"
 

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from valuesmith.diagnostics import Position
+from valuesmith.records import dataclass
 from valuesmith.tree import Path
 
 

@@ -8,7 +8,6 @@ built that has to be thrown away. Frames instead of recursion keep deep texts fr
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import Any
 
 import yaml
@@ -29,6 +28,7 @@ from valuesmith.load.nodes import Node, Scalar
 from valuesmith.load.scalars import read_plain, shortened
 from valuesmith.load.syntax import fault
 from valuesmith.load.texts import MAX_TEXT
+from valuesmith.records import dataclass, field
 from valuesmith.tree import Path, dotted
 
 try:

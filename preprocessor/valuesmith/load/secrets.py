@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import replace
 
 from valuesmith.diagnostics import Diagnostic, Position, Source
+from valuesmith.records import replace
 
 _WRITTEN = re.compile(r"hf_token[\"']?\s*[:=]\s*(?:[\"']([^\"']+)|([^\s\"',{}\[\]][^\s,}\]]*))")
 _NULLS = ("null", "Null", "NULL", "~")

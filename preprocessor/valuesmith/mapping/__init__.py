@@ -8,8 +8,6 @@ each program is started beside that. What a person put into ``extra_cli_args`` a
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from valuesmith.deployment import Deployment, Process, Role
 from valuesmith.diagnostics import Collector
 from valuesmith.mapping import engine_flags, wire
@@ -20,6 +18,7 @@ from valuesmith.mapping.spelling import Choice, Spelling
 from valuesmith.mapping.table import NO_FLAGS, Selected, Table, selection, table
 from valuesmith.mapping.wiring import Program, program
 from valuesmith.mapping.words import Parts, native
+from valuesmith.records import replace
 
 __all__ = [
     "NO_FLAGS",

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 from valuesmith import facts
@@ -14,6 +13,7 @@ from valuesmith.mapping import words
 from valuesmith.mapping.scope import Scope
 from valuesmith.mapping.wiring import Program
 from valuesmith.mapping.words import Parts
+from valuesmith.records import replace
 from valuesmith.tree import Leaf, Path, dotted
 
 

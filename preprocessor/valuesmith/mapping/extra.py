@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 
 from valuesmith.deployment import Deployment, Role
@@ -16,6 +15,7 @@ from valuesmith.mapping.scope import Scope
 from valuesmith.mapping.table import Table, selection
 from valuesmith.mapping.wiring import Program
 from valuesmith.mapping.words import Parts
+from valuesmith.records import dataclass, replace
 from valuesmith.tree import Leaf
 
 _SHORT = re.compile(r"-([A-Za-z][A-Za-z-]*)((?:[.=].*)?|\d+)", re.DOTALL)

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from valuesmith import facts
@@ -15,6 +14,7 @@ from valuesmith.mapping.scope import Reads, Scope
 from valuesmith.mapping.spelling import Spelling, choice_text, expression, narrowed, span
 from valuesmith.mapping.table import NO_FLAGS, Selected, Table, selection
 from valuesmith.mapping.words import Parts
+from valuesmith.records import dataclass
 from valuesmith.tree import Leaf, Origin
 
 # Keys that are a wish for the model's sake: what a rule makes of them may not be dropped quietly.

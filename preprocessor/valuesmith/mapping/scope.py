@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 
 from valuesmith.deployment import Deployment, Role
 from valuesmith.expressions import Expression, Release
+from valuesmith.records import dataclass, replace
 from valuesmith.tree import Leaf, Tree, derived
 
 Name = tuple[str, ...]

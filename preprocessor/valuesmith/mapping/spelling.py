@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cache
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 from valuesmith import facts
 from valuesmith.diagnostics import Position
 from valuesmith.expressions import Expression, compile_expression
+from valuesmith.records import dataclass, field
 
 KINDS = ("value", "switch", "list", "json", "env", "engine-config")
 AUTO = "auto"

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from valuesmith.diagnostics import Collector
 from valuesmith.mapping.parse import Rows, parse_table
 from valuesmith.mapping.scope import KNOWN_FACTS
 from valuesmith.mapping.spelling import Spelling, expression
+from valuesmith.records import dataclass
 
 # Accepted in a worker's parameters, and no flag: sizes for the plan, a search's own records, and what
 # is merged word by word (`mapping.extra`).

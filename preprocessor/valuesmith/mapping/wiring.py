@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -13,6 +12,7 @@ from valuesmith.diagnostics import Position
 from valuesmith.expressions import Expression, compile_expression
 from valuesmith.load import Entry, Map, Node, Scalar, Sequence_, to_plain
 from valuesmith.mapping.spelling import Choice
+from valuesmith.records import dataclass
 from valuesmith.tree import Leaf, Origin
 
 ABSENT = object()

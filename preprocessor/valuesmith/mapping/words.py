@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
 from valuesmith.diagnostics import Position
+from valuesmith.records import dataclass, field
 from valuesmith.tree import Leaf, Origin, Path
 
 

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
 
 from valuesmith.deployment import ROLES
 from valuesmith.diagnostics import Collector, ConfigError, Position, Source, did_you_mean
 from valuesmith.expressions import Expression, compile_expression
+from valuesmith.records import dataclass, field, replace
 from valuesmith.rules.statements import (
     EXTENDS,
     FORM,

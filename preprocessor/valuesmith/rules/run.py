@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 from valuesmith.deployment import ROLES, Deployment, Role
 from valuesmith.diagnostics import ConfigError, Diagnostic, Position
 from valuesmith.expressions import Budget, Expression, Release, UnsetError
+from valuesmith.records import dataclass, field, replace
 from valuesmith.rules.requirements import broken
 from valuesmith.rules.sets import RuleSet
 from valuesmith.rules.statements import MISSING, Assign, Require, Statement

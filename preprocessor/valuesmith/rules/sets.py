@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
 from valuesmith.diagnostics import Collector, ConfigError, Diagnostic, Position, Source, did_you_mean
+from valuesmith.records import dataclass, replace
 from valuesmith.rules.parse import parse
 from valuesmith.rules.statements import EXTENDS, FORM, SET, Assign, Require, Statement
 from valuesmith.rules.vocabulary import Vocabulary

@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from valuesmith.diagnostics import Position
 from valuesmith.expressions import Expression
+from valuesmith.records import dataclass
 
 FORM = "VS310"  # a line that is no statement
 ROLE = "VS311"

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from valuesmith.deployment import ROLES
 from valuesmith.diagnostics import Collector, Position, did_you_mean, suggest
 from valuesmith.expressions import Expression
+from valuesmith.records import dataclass
 from valuesmith.rules.statements import NAME, SCOPE, TARGET
 
 if TYPE_CHECKING:

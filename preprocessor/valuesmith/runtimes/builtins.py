@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from valuesmith.records import dataclass
 from valuesmith.runtimes import scalars
 from valuesmith.runtimes.document import DEFAULT_LWS_VERSION, Part, mapping
 

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path as FilePath
 from typing import Any, Literal
 
 from valuesmith import facts, load
 from valuesmith.diagnostics import ConfigError, Diagnostic, Position, did_you_mean
+from valuesmith.records import dataclass
 from valuesmith.runtimes import assembly, llmaz, shape
 from valuesmith.runtimes.document import Part, joined, mapping, of_node
 from valuesmith.runtimes.findings import Findings

@@ -9,11 +9,11 @@ A document is a map with the keys ``context`` (values of the built-ins that this
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from valuesmith.diagnostics import Position
 from valuesmith.load import Map, Node, Sequence_, spelling
+from valuesmith.records import dataclass, field
 from valuesmith.runtimes import scalars
 from valuesmith.tree import Path
 

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from valuesmith.diagnostics import Diagnostic, Position
+from valuesmith.records import dataclass
+from valuesmith.records import field as made_by
 from valuesmith.runtimes.document import Part, field_name
 from valuesmith.tree import Path
 
@@ -34,7 +34,7 @@ class Finding:
     available: tuple[str, ...] = ()
     suggestions: tuple[str, ...] = ()
     note: str = ""
-    data: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    data: Mapping[str, Any] = made_by(default_factory=dict)
     hint: str = ""
     strict: bool = False
 
@@ -68,7 +68,7 @@ class Findings:
     """Gathers findings about one document; the same finding twice is kept once."""
 
     document: Part
-    items: list[Finding] = dataclasses.field(default_factory=list)
+    items: list[Finding] = made_by(default_factory=list)
 
     def add(self, code: str, message: str, path: Path = (), **more: Any) -> None:
         """One finding about what stands at *path* of the document."""

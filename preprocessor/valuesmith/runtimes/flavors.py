@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from valuesmith.diagnostics import ConfigError, Diagnostic, Position
+from valuesmith.records import dataclass
 from valuesmith.runtimes import names, scalars
 from valuesmith.runtimes.document import Part, mapping
 from valuesmith.runtimes.ranks import is_accelerator

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from valuesmith.records import dataclass
 
 _OPEN = re.compile(r"(\\*)(\{{2,})")
 _REFERENCE = re.compile(r"[ \t]*\.([A-Za-z][A-Za-z0-9_]*)[ \t]*")

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
+from valuesmith.records import dataclass, field
 from valuesmith.runtimes import names, scalars
 from valuesmith.runtimes.builtins import RESERVED
 from valuesmith.runtimes.document import Part, field_name, items, mapping

@@ -6,10 +6,10 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Literal
 
 from valuesmith.diagnostics import ConfigError, Diagnostic, Position, did_you_mean
+from valuesmith.records import dataclass, field
 from valuesmith.tree import Leaf
 
 Kind = Literal["hub", "path", "claim", "host", "s3", "gs", "oss", "ollama"]

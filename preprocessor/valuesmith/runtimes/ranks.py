@@ -6,9 +6,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from valuesmith.records import dataclass
 from valuesmith.runtimes import scalars
 from valuesmith.runtimes.document import Part, field_name, mapping
 from valuesmith.runtimes.findings import Findings

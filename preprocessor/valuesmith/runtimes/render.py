@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
+from valuesmith.records import dataclass, field
 from valuesmith.runtimes import builtins, fields, grammar, names, ranks, scalars, shell
 from valuesmith.runtimes.document import Part, field_name, items, mapping
 from valuesmith.runtimes.findings import Findings

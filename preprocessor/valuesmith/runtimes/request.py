@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from valuesmith import load
 from valuesmith.deployment import Deployment
 from valuesmith.diagnostics import Position
+from valuesmith.records import dataclass
 from valuesmith.references import Reference, parse_reference, runtime_backend
 from valuesmith.runtimes import flavors, models, ranks
 from valuesmith.runtimes.catalog import Runtime

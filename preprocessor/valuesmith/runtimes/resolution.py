@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from valuesmith.records import dataclass
 from valuesmith.runtimes import builtins, checks, grammar, layers, ranks, variables
 from valuesmith.runtimes.document import Part, items, mapping
 from valuesmith.runtimes.findings import Finding, Findings

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from valuesmith.deployment import Deployment
 from valuesmith.diagnostics import ConfigError, Diagnostic
+from valuesmith.records import dataclass
 from valuesmith.runtimes import (
     building,
     builtins,

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
+from valuesmith.records import dataclass
 from valuesmith.runtimes import flavors, ranks, scalars
 from valuesmith.runtimes.document import Part, mapping
 from valuesmith.runtimes.findings import Findings

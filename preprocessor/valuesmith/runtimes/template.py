@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
+from valuesmith.records import dataclass, field
 from valuesmith.runtimes.document import Part, items, mapping
 from valuesmith.tree import Path
 

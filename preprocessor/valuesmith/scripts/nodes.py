@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from valuesmith.deployment import Role
+from valuesmith.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

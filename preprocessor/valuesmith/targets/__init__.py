@@ -8,13 +8,13 @@ warnings that do not stop it, and ``planned(deployment)``, which sizes what no r
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from types import ModuleType
 
 from valuesmith.deployment import Deployment
 from valuesmith.diagnostics import Diagnostic
+from valuesmith.records import dataclass
 from valuesmith.tree import Tree
 
 MODULES = {

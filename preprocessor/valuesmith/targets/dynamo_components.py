@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 
 from valuesmith import facts
 from valuesmith.aggregate import reference
 from valuesmith.deployment import Deployment, Plan, Process, Role
 from valuesmith.diagnostics import Collector
+from valuesmith.records import dataclass, replace
 from valuesmith.targets import pod_plan, pod_spec, site, transports
 from valuesmith.targets.pod_plan import Planned
 from valuesmith.targets.pod_spec import MAIN, PodSpec

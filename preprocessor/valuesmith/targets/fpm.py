@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from valuesmith import topology
 from valuesmith.aggregate import reference
 from valuesmith.deployment import Deployment, Plan, Role
 from valuesmith.diagnostics import Collector, Diagnostic
+from valuesmith.records import replace
 from valuesmith.targets import fpm_words, pod_plan, pod_spec, site, transports
 from valuesmith.targets.pod_plan import Planned
 from valuesmith.targets.pod_spec import MAIN, PodSpec

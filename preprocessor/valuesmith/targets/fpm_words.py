@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from valuesmith.deployment import Deployment, Role
 from valuesmith.diagnostics import Collector, Diagnostic, Position
+from valuesmith.records import dataclass
 from valuesmith.targets.shapes import env_text
 from valuesmith.tree import Leaf
 

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from valuesmith.deployment import Deployment
 from valuesmith.diagnostics import Collector
+from valuesmith.records import dataclass
 from valuesmith.targets.llmd_facts import SECTION, facts_table, flag, given
 from valuesmith.targets.llmd_settings import Settings
 from valuesmith.tree import Leaf, derived

@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from valuesmith.deployment import Deployment
 from valuesmith.diagnostics import Collector
+from valuesmith.records import replace
 from valuesmith.targets.llmd_base import Base
 from valuesmith.targets.llmd_facts import at_least, facts_table, given
 from valuesmith.targets.llmd_pod import Plain, pod, proxy_container

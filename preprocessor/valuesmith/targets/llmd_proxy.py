@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from valuesmith.deployment import Deployment
 from valuesmith.diagnostics import Collector, did_you_mean
+from valuesmith.records import dataclass
 from valuesmith.references import parse_reference
 from valuesmith.targets.llmd_facts import SECTION, at_least, facts_table, given
 from valuesmith.tree import Leaf, derived

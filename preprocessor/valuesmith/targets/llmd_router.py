@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from valuesmith.deployment import Deployment
 from valuesmith.diagnostics import Collector, Diagnostic
+from valuesmith.records import dataclass
 from valuesmith.targets import llmd, llmd_kustomize
 from valuesmith.targets.llmd_kustomize import WORKER_INDEX
 from valuesmith.targets.llmd_settings import settings

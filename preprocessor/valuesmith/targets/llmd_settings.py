@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from valuesmith.deployment import Deployment
 from valuesmith.diagnostics import Collector
+from valuesmith.records import dataclass
 from valuesmith.targets import llmd_hardware, llmd_proxy
 from valuesmith.targets.llmd_facts import SECTION, choice, facts_table, flag, given
 from valuesmith.targets.llmd_proxy import Proxy

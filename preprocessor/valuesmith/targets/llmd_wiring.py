@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from valuesmith.arguments import arguments
 from valuesmith.deployment import Deployment, Process, Role
 from valuesmith.diagnostics import Collector
+from valuesmith.records import dataclass
 from valuesmith.targets.llmd_facts import at_least, facts_table
 from valuesmith.targets.llmd_settings import Settings
 from valuesmith.topology import Sizes

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from valuesmith import facts, runtimes, topology
 from valuesmith.deployment import Deployment, Plan
 from valuesmith.diagnostics import Collector, ConfigError, Diagnostic
+from valuesmith.records import replace
 from valuesmith.references import parse_reference
 from valuesmith.runtimes import Resolved, quantities
 from valuesmith.targets import benchmark, lws_overlay, lws_pods

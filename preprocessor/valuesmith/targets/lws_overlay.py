@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
-from dataclasses import replace
 from typing import Any
 
+from valuesmith.records import replace
 from valuesmith.tree import Leaf, Origin, Path, Tree, dotted
 
 

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from valuesmith import facts
 from valuesmith.diagnostics import Collector
+from valuesmith.records import dataclass, field
 from valuesmith.targets.pod_spec import MAIN, PodSpec
 from valuesmith.tree import Path
 

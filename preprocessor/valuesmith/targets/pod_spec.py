@@ -7,11 +7,11 @@ What they may not say against the plan is in ``pod_plan``.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from valuesmith import facts
 from valuesmith.diagnostics import Collector, Position, did_you_mean
+from valuesmith.records import dataclass
 from valuesmith.tree import Leaf, Path, Tree
 
 MAIN = "mainContainer"

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from valuesmith import facts
 from valuesmith.diagnostics import ConfigError, Diagnostic
+from valuesmith.records import dataclass, field
 
 TITLES = {
     "vllm": "vLLM",

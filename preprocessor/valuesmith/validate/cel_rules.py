@@ -7,9 +7,9 @@ import functools
 import importlib.util
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from valuesmith.records import dataclass
 from valuesmith.validate.structural import Rule, Schema
 
 _OLD = re.compile(r"\boldSelf\b")

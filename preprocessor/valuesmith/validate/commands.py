@@ -6,12 +6,12 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from valuesmith import load
 from valuesmith.diagnostics import ConfigError, Position, Source
 from valuesmith.load import Map, Node, Scalar, Sequence_
+from valuesmith.records import dataclass, replace
 
 MODULES = (
     "dynamo.frontend",

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from valuesmith import facts
 from valuesmith.diagnostics import ConfigError, Diagnostic, did_you_mean
+from valuesmith.records import dataclass
 from valuesmith.validate import engine_config
 from valuesmith.validate.catalogs import TITLES, Catalog, Flag, Shelf
 from valuesmith.validate.catalogs import shelf as packaged

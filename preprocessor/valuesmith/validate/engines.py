@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import pairwise
 from types import MappingProxyType
 
 from valuesmith import facts
 from valuesmith.diagnostics import ConfigError, Diagnostic, Position, did_you_mean
+from valuesmith.records import dataclass, replace
 from valuesmith.validate.catalogs import TITLES, Catalog, Flag, Shelf
 from valuesmith.validate.catalogs import shelf as packaged
 from valuesmith.validate.history import History, history, successors

@@ -7,12 +7,12 @@ import functools
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from valuesmith import facts, helm, kustomize, load
 from valuesmith.diagnostics import ConfigError, Diagnostic, Position, Source
+from valuesmith.records import dataclass, field
 from valuesmith.validate import commands, rendered, run
 from valuesmith.validate.commands import Contents
 from valuesmith.validate.manifest import Manifest, read

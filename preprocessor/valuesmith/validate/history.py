@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from valuesmith import facts
+from valuesmith.records import dataclass
 from valuesmith.validate.catalogs import Catalog, Shelf
 
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
+from valuesmith.records import dataclass, field
 from valuesmith.validate.catalogs import Catalog, Flag
 
 _NUMBER = re.compile(r"-\d+|-\d*\.\d+([eE][-+]?\d+)?")

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from valuesmith.diagnostics import Diagnostic, Position
 from valuesmith.load import Map, Node, Scalar, documents
 from valuesmith.places import place
+from valuesmith.records import dataclass, field
 
 
 @dataclass(frozen=True, slots=True, eq=False)

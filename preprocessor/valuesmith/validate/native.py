@@ -13,11 +13,11 @@ import importlib.metadata
 import io
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
 from valuesmith.diagnostics import ConfigError, Diagnostic, Position, ToolError, did_you_mean
+from valuesmith.records import dataclass, replace
 from valuesmith.validate import commands, native_config
 from valuesmith.validate.catalogs import TITLES, Catalog, shelf
 from valuesmith.validate.commands import Contents, Served

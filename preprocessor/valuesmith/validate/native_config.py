@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from valuesmith import load
 from valuesmith.diagnostics import Diagnostic, Position, did_you_mean
+from valuesmith.records import replace
 from valuesmith.tree import dotted
 from valuesmith.validate.commands import EngineFile, Served
 

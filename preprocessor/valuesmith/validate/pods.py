@@ -8,10 +8,10 @@ over several fields of a service; here it looks like any other.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from valuesmith.diagnostics import Position
+from valuesmith.records import dataclass, field
 from valuesmith.validate.manifest import Manifest, count, items, mapping, maps
 
 DEVICES = ("nvidia.com/gpu", "nvidia.com/mig-", "amd.com/gpu", "gpu.intel.com/", "habana.ai/")

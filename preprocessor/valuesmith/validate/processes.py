@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from types import MappingProxyType
 
 from valuesmith.arguments import arguments
 from valuesmith.deployment import Deployment, Process
 from valuesmith.diagnostics import Diagnostic, Position
+from valuesmith.records import dataclass
 from valuesmith.tree import Leaf
 from valuesmith.validate import engines
 from valuesmith.validate.engines import Command

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from valuesmith.diagnostics import Diagnostic, did_you_mean
+from valuesmith.records import dataclass
 from valuesmith.tree import Path
 from valuesmith.validate.manifest import Manifest
 

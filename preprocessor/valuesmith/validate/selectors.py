@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from valuesmith.diagnostics import Diagnostic, Position, did_you_mean
+from valuesmith.records import dataclass
 from valuesmith.validate.containers import component_type, port_names
 from valuesmith.validate.manifest import Manifest, items, mapping, maps
 from valuesmith.validate.pods import PodView

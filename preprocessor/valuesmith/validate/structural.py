@@ -11,11 +11,11 @@ import copy
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from valuesmith.diagnostics import did_you_mean
+from valuesmith.records import dataclass, field
 from valuesmith.tree import Path
 from valuesmith.validate import schemas
 from valuesmith.validate.schemas import MISSING, WRONG, Problem

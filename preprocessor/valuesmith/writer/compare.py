@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
 import yaml
 
+from valuesmith.records import dataclass
 from valuesmith.tree import Path, dotted
 
 ABSENT: Any = object()

@@ -6,10 +6,10 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from valuesmith.diagnostics import Collector, ConfigError, Diagnostic
+from valuesmith.records import dataclass
 from valuesmith.writer.compare import describe
 from valuesmith.writer.text import is_ours
 
