@@ -23,6 +23,10 @@ class LinkedChartsHook(BuildHookInterface):  # type: ignore[type-arg]
             for file in _files(root / folder):
                 target = Path("valuesmith/share") / file.relative_to(root)
                 build_data["force_include"][str(file)] = str(target)
+        # Made by `make setup`, and ignored by git.
+        package = root / "preprocessor"
+        for file in (package / "valuesmith" / "data" / "prepared").glob("*.json"):
+            build_data["force_include"][str(file)] = str(file.relative_to(package))
 
 
 def _files(folder: Path) -> list[Path]:

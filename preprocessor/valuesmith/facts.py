@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
@@ -11,6 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from valuesmith import prepared
 from valuesmith.deployment import Hardware
 from valuesmith.diagnostics import ConfigError, Diagnostic, Position, did_you_mean
 from valuesmith.records import dataclass
@@ -28,10 +30,14 @@ _BASE = re.compile(r"v?(\d+\.\d+\.\d+)(\.post\d+)?([-+].*)?")
 @cache
 def data(name: str) -> Any:
     """The packaged YAML file *name* (``facts/releases.yaml``) as plain Python. Do not change it."""
+    written = text(name)
+    kept = prepared.find("plain", prepared.key_of(name, written))
+    if kept is not None:
+        return json.loads(kept)
     import yaml
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    return yaml.load(text(name), loader)
+    return yaml.load(written, loader)
 
 
 @cache
@@ -39,7 +45,7 @@ def positioned(name: str) -> Node:
     """The packaged YAML file *name* as nodes with positions; positions name the file alone."""
     from valuesmith import load
 
-    return load.yaml_text(text(name), Path(name).name)
+    return load.packaged(text(name), Path(name).name)
 
 
 def text(name: str) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path as File
 from typing import Any, TypeAlias
 
 from valuesmith.diagnostics import Position
-from valuesmith.load import Map, Node, to_plain, yaml_text
+from valuesmith.load import Map, Node, packaged, to_plain
 from valuesmith.records import dataclass, field, replace
 from valuesmith.tree import Leaf, Origin, Path, dotted
 
@@ -138,7 +138,7 @@ def contract() -> Contract:
 
 def parse(text: str) -> Contract:
     """The contract that *text*, shaped as ``data/inputs.yaml``, describes."""
-    top = yaml_text(text, "inputs.yaml")
+    top = packaged(text, "inputs.yaml")
     root = Section((), "One LLM deployment.")
     for key in _keys(_child(top, "top"), ()):
         root.children[dotted(key.path)] = key

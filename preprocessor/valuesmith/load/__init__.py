@@ -9,6 +9,7 @@ from typing import Any
 
 from valuesmith.callable import make_callable
 from valuesmith.load.assignments import Assignment, text_of, value_of
+from valuesmith.load.kept import packaged
 from valuesmith.load.layers import Document, Input, merge, read
 from valuesmith.load.nodes import Entry, Map, Node, Scalar, Sequence_, positions, spelling, to_plain
 from valuesmith.load.scalars import disagreement
@@ -30,6 +31,7 @@ __all__ = [
     "file_text",
     "masked",
     "merge",
+    "packaged",
     "positions",
     "read",
     "spelling",
