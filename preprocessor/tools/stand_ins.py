@@ -104,8 +104,8 @@ class Hollow(type):
     def __enter__(cls) -> Any:
         return cls
 
-    def __exit__(cls, *error: object) -> bool:
-        return False
+    def __exit__(cls, *error: object) -> None:
+        return
 
 
 for _sign in ("add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "floordiv", "mod", "pow"):
@@ -227,7 +227,7 @@ class Host:
 
 def dynamo(places: Sequence[tuple[str, str]]) -> list[argparse.ArgumentParser]:
     """The parsers that parse when a component reads an empty command line."""
-    for name, members in {
+    hosts: dict[str, dict[str, Any]] = {
         "vllm": {},
         "vllm.utils": {"FlexibleArgumentParser": Lenient},
         "vllm.utils.argparse_utils": {"FlexibleArgumentParser": Lenient},
@@ -236,7 +236,8 @@ def dynamo(places: Sequence[tuple[str, str]]) -> list[argparse.ArgumentParser]:
         "sglang": {},
         "sglang.srt": {},
         "sglang.srt.server_args": {"ServerArgs": Host},
-    }.items():
+    }
+    for name, members in hosts.items():
         module = HollowModule(name)
         module.__path__ = []
         module.__dict__.update(members)
@@ -250,10 +251,8 @@ def dynamo(places: Sequence[tuple[str, str]]) -> list[argparse.ArgumentParser]:
             action.required = False
         return plain(self, [], namespace)[0], []
 
-    argparse.ArgumentParser.parse_known_args = parse_known_args  # type: ignore[assignment]
-    argparse.ArgumentParser.parse_args = lambda self, words=None, namespace=None: parse_known_args(
-        self
-    )[0]  # type: ignore[method-assign]
+    setattr(argparse.ArgumentParser, "parse_known_args", parse_known_args)  # noqa: B010
+    setattr(argparse.ArgumentParser, "parse_args", lambda self, *words: parse_known_args(self)[0])  # noqa: B010
     function = first(places)
     try:
         answer = function([]) if inspect.signature(function).parameters else function()
@@ -277,7 +276,7 @@ def first(places: Iterable[tuple[str, str]]) -> Any:
     raise failure or ImportError("nothing to import")
 
 
-NARGS = {None: "one", "?": "optional", "*": "any", "+": "many", "...": "any"}
+NARGS: dict[Any, Any] = {None: "one", "?": "optional", "*": "any", "+": "many", "...": "any"}
 
 
 def described(parsers: Iterable[argparse.ArgumentParser]) -> dict[str, Any]:
