@@ -1,115 +1,64 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The golden cases: every backend, mode, number of nodes and API version, as inputs and rendered folders.
+"""The golden cases: every backend, mode, number of nodes and API version, and every feature.
 
 ``python tests/golden/cases.py --write`` renders them anew (``make golden``); look at the diff before you commit it.
 """
 
 from __future__ import annotations
 
-import re
 import shutil
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
-from valuesmith import artifacts, load, pipeline, writer
-from valuesmith.aggregate import Options
+from golden.case import HERE, RELEASES, Case, render, source
+from golden.features import features
 
-HERE = Path(__file__).resolve().parent
-RELEASES = {"v1beta1": "1.6.1", "v1alpha1": "1.1.1"}
-MODELS = {
-    "vllm": "example-org/dense-32b",
-    "sglang": "example-org/dense-32b",
-    "trtllm": "example-org/dense-32b",
-}
-
-
-@dataclass(frozen=True)
-class Case:
-    """One golden case: its folder's name and its unified input."""
-
-    name: str
-    source: dict[str, Any]
-
-    @property
-    def folder(self) -> Path:
-        return HERE / "rendered" / self.name
+BACKENDS = ("vllm", "sglang", "trtllm")
 
 
 def cases() -> Iterator[Case]:
     """All cases, in a fixed order."""
-    for backend in MODELS:
+    for backend in BACKENDS:
         for mode in ("agg", "disagg"):
             for nodes in (1, 2):
                 for api in RELEASES:
                     name = f"{backend}-{mode}{'-multinode' if nodes > 1 else ''}-{api}"
-                    yield Case(name, _source(backend, mode, nodes, RELEASES[api]))
-    yield from _features()
+                    yield Case(name, source(backend, mode, nodes, RELEASES[api]))
+    yield from _combined()
+    yield from features()
 
 
-def _source(backend: str, mode: str, nodes: int, release: str) -> dict[str, Any]:
-    big = {"tensor_parallel_size": 8 * nodes, "max_batch_size": 64, "kv_cache_dtype": "fp8"}
-    small = {"tensor_parallel_size": 4, "max_batch_size": 2, "kv_cache_dtype": "fp8"}
-    workers = {"agg": big} if mode == "agg" else {"prefill": small, "decode": big}
-    return {
-        "backend": backend,
-        "generator_dynamo_version": release,
-        "ServiceConfig": {"model_path": MODELS[backend], "served_model_name": "dense-32b"},
-        "K8sConfig": {"name_prefix": "golden", "k8s_namespace": "serving"},
-        "NodeConfig": {"num_gpus_per_node": 8, "system_name": "h200_sxm"},
-        "SlaConfig": {"isl": 4000, "osl": 1000},
-        "DynConfig": {"mode": mode},
-        "WorkerConfig": {"agg_workers": 2}
-        if mode == "agg"
-        else {"prefill_workers": 2, "decode_workers": 1},
-        "Workers": workers,
-    }
-
-
-def _features() -> Iterator[Case]:
-    """One case for each feature that is no backend, mode, size or API version."""
-    for backend in MODELS:
+def _combined() -> Iterator[Case]:
+    """What several backends do alike: the router, MoE models on GB200; the model cache; ConfigMaps."""
+    for backend in BACKENDS:
         for api, release in RELEASES.items():
-            source = _source(backend, "disagg", 1, release)
-            source["DynConfig"]["enable_router"] = True
-            yield Case(f"{backend}-router-{api}", source)
+            given = source(backend, "disagg", 1, release)
+            given["DynConfig"]["enable_router"] = True
+            yield Case(f"{backend}-router-{api}", given)
     moe = {
         "moe_tensor_parallel_size": 1,
         "moe_expert_parallel_size": 16,
         "data_parallel_size": 16,
         "max_batch_size": 64,
     }
-    for backend in MODELS:
-        source = _source(backend, "agg", 1, RELEASES["v1beta1"])
-        source["ModelConfig"] = {"is_moe": True, "nextn": 1}
-        source["Workers"] = {"agg": dict(moe)}
-        source["WorkerConfig"] = {"agg_workers": 1}
-        source["NodeConfig"] = {"num_gpus_per_node": 4, "system_name": "gb200"}
-        yield Case(f"{backend}-moe-gb200-multinode", source)
-    source = _source("vllm", "disagg", 1, RELEASES["v1beta1"])
-    source["K8sConfig"] |= {
+    for backend in BACKENDS:
+        given = source(backend, "agg", 1, RELEASES["v1beta1"])
+        given["ModelConfig"] = {"is_moe": True, "nextn": 1}
+        given["Workers"] = {"agg": dict(moe)}
+        given["WorkerConfig"] = {"agg_workers": 1}
+        given["NodeConfig"] = {"num_gpus_per_node": 4, "system_name": "gb200"}
+        yield Case(f"{backend}-moe-gb200-multinode", given)
+    given = source("vllm", "disagg", 1, RELEASES["v1beta1"])
+    given["K8sConfig"] |= {
         "k8s_pvc_name": "models",
         "k8s_model_path_in_pvc": "hub/dense-32b",
         "hf_token_secret": "",
     }
-    source["rule"] = "benchmark"
-    yield Case("vllm-cache-benchmark-rules", source)
-    source = _source("trtllm", "disagg", 1, RELEASES["v1beta1"])
-    source["K8sConfig"]["k8s_engine_mode"] = "configmap"
-    yield Case("trtllm-configmap", source)
-
-
-def render(case: Case) -> dict[str, str]:
-    """The files of a case by name, with the version of valuesmith taken out."""
-    resolved = pipeline.resolve(pipeline.Request(load.read([case.source]), Options()))
-    files = artifacts.render(resolved, [f"{case.name}.yaml"]).files
-    return {name: normal(file.content.decode()) for name, file in files.items()}
-
-
-def normal(text: str) -> str:
-    return re.sub(r"Generated by valuesmith \S+", "Generated by valuesmith", text, count=1)
+    given["rule"] = "benchmark"
+    yield Case("vllm-cache-benchmark-rules", given)
+    given = source("trtllm", "disagg", 1, RELEASES["v1beta1"])
+    given["K8sConfig"]["k8s_engine_mode"] = "configmap"
+    yield Case("trtllm-configmap", given)
 
 
 def write() -> None:
@@ -117,8 +66,7 @@ def write() -> None:
     shutil.rmtree(HERE / "rendered", ignore_errors=True)
     for case in cases():
         case.folder.mkdir(parents=True)
-        (case.folder / "input.yaml").write_text(writer.yaml_text(case.source))
-        for name, text in render(case).items():
+        for name, text in {**case.given, **render(case)}.items():
             (case.folder / name).write_text(text)
 
 
