@@ -172,15 +172,18 @@ def _collecting(problems: Collector, stage: Callable[[], Made]) -> Made:
 
 
 def steps(leaf: Leaf, depth: int = 0) -> Iterator[Step]:
-    """The steps that led to *leaf*, newest first; what was read for a step follows it, deeper."""
+    """The steps that led to *leaf*, newest first; what was read for a step follows it, deeper.
+
+    A leaf that a step both read and replaced, or read by two names, is told once.
+    """
     origin = leaf.origin
     yield Step(origin.kind, str(origin.at or ""), origin.text, leaf.value, depth)
     if depth > 12:
         return
-    for _, read in origin.reads:
+    before = [read for _, read in origin.reads]
+    before += [origin.replaced] if origin.replaced is not None else []
+    for read in {id(read): read for read in before}.values():
         yield from steps(read, depth + 1)
-    if origin.replaced is not None:
-        yield from steps(origin.replaced, depth + 1)
 
 
 def plain_config(resolved: Resolved) -> Mapping[str, Any]:

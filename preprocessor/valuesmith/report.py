@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from valuesmith import topology
-from valuesmith.artifacts import Rendering
+from valuesmith.artifacts import MANIFEST, Rendering, chart_path
 from valuesmith.deployment import Deployment
 from valuesmith.diagnostics import Diagnostic
 from valuesmith.records import dataclass
@@ -100,11 +102,18 @@ def next_command(rendering: Rendering, output: str) -> str:
     values = {"dynamo": "values.yaml", "lws": "values.yaml", "llm-d-helm": "llm-d-values.yaml"}
     charts = {"dynamo": "dynamo", "lws": "lws", "llm-d-helm": "llm-d-modelservice"}
     target = resolved.deployment.target
+    folder = Path(output)
     if target in values:
         return (
-            f"helm install {resolved.name} charts/{charts[target]} -n {resolved.namespace} "
-            f"-f {output}/{values[target]}"
+            f"helm install {resolved.name} {_here(chart_path(charts[target]))} -n {resolved.namespace} "
+            f"-f {_here(folder / values[target])}"
         )
     if target == "llm-d-kustomize":
-        return f"kubectl apply -k {output}"
-    return f"kubectl apply -f {output}/k8s_deploy.yaml"
+        return f"kubectl apply -k {_here(folder)}"
+    return f"kubectl apply -f {_here(folder / MANIFEST)}"
+
+
+def _here(path: Path) -> str:
+    """*path* as a shell in this folder reaches it, short where it lies below."""
+    here = Path.cwd()
+    return shlex.quote(str(path.relative_to(here) if path.is_relative_to(here) else path))

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a verifier found by using the tool as others would: each once, as a test for its kind."""
+
+from __future__ import annotations
+
+import pytest
+from paths import ROOT
+
+from valuesmith import cli
+
+INPUT = ROOT / "examples" / "qwen3-32b-disagg.yaml"
+
+
+def next_line(capsys):
+    return next(line for line in capsys.readouterr().err.splitlines() if line.startswith("  next:"))
+
+
+def test_explain_tells_a_step_once_though_a_rule_both_read_and_replaced_it(capsys):
+    assert cli.run(["explain", str(INPUT), "workers.decode.engineArgs.max-num-seqs"]) == 0
+    lines = capsys.readouterr().out.splitlines()[1:]
+    assert [line.split()[0] for line in lines] == ["mapped", "rule", "input"]
+
+
+@pytest.mark.parametrize(
+    ("chart", "target"), [("dynamo", "dynamo"), ("llm-d-modelservice", "llm-d-helm")]
+)
+def test_the_next_command_names_the_chart_where_it_is(tmp_path, monkeypatch, capsys, chart, target):
+    words = ["render", str(INPUT), "--target", target, "-o", "out/"]
+    monkeypatch.chdir(tmp_path)
+    assert cli.run(words) == 0
+    line = next_line(capsys)
+    assert f" {ROOT}/charts/{chart} " in line
+    assert " -f out/" in line
+    assert "//" not in line.replace("://", "")
+
+
+def test_the_next_command_is_relative_inside_the_checkout(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(ROOT)
+    assert cli.run(["render", str(INPUT), "-o", str(tmp_path / "out")]) == 0
+    assert " charts/dynamo " in next_line(capsys)
