@@ -34,15 +34,19 @@ def said(program: str, *words: str, role: str = "", **versions: str) -> list[str
 
 def test_a_dropped_flag_says_until_when_and_what_came_instead() -> None:
     assert said("dynamo.sglang", "--cuda-graph-bs", "8", role="decode") == [
-        ("VS421 SGLang 0.5.21 does not know --cuda-graph-bs (decode) | known until 0.5.19; since then "
-        "--cuda-graph-bs-decode, --cuda-graph-bs-prefill")
+        (
+            "VS421 SGLang 0.5.21 does not know --cuda-graph-bs (decode) | known until 0.5.19; since then "
+            "--cuda-graph-bs-decode, --cuda-graph-bs-prefill"
+        )
     ]
 
 
 def test_a_dropped_flag_of_the_component_names_the_component() -> None:
     assert said("dynamo.vllm", "--is-prefill-worker") == [
-        ("VS421 dynamo.vllm 1.6.1 does not know --is-prefill-worker | known until 1.3.1; since then "
-        "--disaggregation-mode prefill")
+        (
+            "VS421 dynamo.vllm 1.6.1 does not know --is-prefill-worker | known until 1.3.1; since then "
+            "--disaggregation-mode prefill"
+        )
     ]
 
 
@@ -54,8 +58,10 @@ def test_a_flag_of_later_releases_says_from_when() -> None:
 
 def test_a_flag_that_nobody_knows_gets_close_matches() -> None:
     assert said("dynamo.vllm", "--tensor-paralel-size", "2") == [
-        ("VS421 dynamo.vllm 1.6.1 with vLLM 0.31.0 does not know --tensor-paralel-size | did you mean "
-        "--tensor-parallel-size, --data-parallel-size, --pipeline-parallel-size?")
+        (
+            "VS421 dynamo.vllm 1.6.1 with vLLM 0.31.0 does not know --tensor-paralel-size | did you mean "
+            "--tensor-parallel-size, --data-parallel-size, --pipeline-parallel-size?"
+        )
     ]
 
 
@@ -100,15 +106,19 @@ def test_a_value_after_a_switch() -> None:
         "VS422 vLLM 0.31.0: --enforce-eager takes no value, but 'true' follows (agg)"
     ]
     assert said("dynamo.vllm", "--enforce-eager=true") == [
-        ("VS422 vLLM 0.31.0: --enforce-eager takes no value, but 'true' is given | write "
-        "--enforce-eager alone, or leave it out")
+        (
+            "VS422 vLLM 0.31.0: --enforce-eager takes no value, but 'true' is given | write "
+            "--enforce-eager alone, or leave it out"
+        )
     ]
 
 
 def test_no_value_where_one_is_taken() -> None:
     assert said("dynamo.vllm", "--max-num-seqs", "--enforce-eager") == [
-        ("VS423 vLLM 0.31.0: --max-num-seqs needs a value | for a value that begins with a dash write "
-        "--max-num-seqs=VALUE")
+        (
+            "VS423 vLLM 0.31.0: --max-num-seqs needs a value | for a value that begins with a dash write "
+            "--max-num-seqs=VALUE"
+        )
     ]
     assert said("dynamo.sglang", "--model-path") == ["VS423 SGLang 0.5.21: --model-path needs a value"]
 
@@ -206,6 +216,11 @@ def test_underscores_and_short_forms_are_vllms_only() -> None:
     assert [item.code for item in problems("dynamo.sglang", "--max_running_requests", "8")] == ["VS421"]
 
 
+def test_a_component_that_takes_no_short_forms() -> None:
+    assert not problems("dynamo.sglang", "--dump-config-t", "/x")
+    assert [item.code for item in problems("dynamo.vllm", "--dump-config-t", "/x")] == ["VS421"]
+
+
 def test_a_beginning_that_fits_several_flags_is_unknown() -> None:
     assert [item.code for item in problems("dynamo.vllm", "--max-num", "8")] == ["VS421"]
 
@@ -248,16 +263,22 @@ def test_dynamic_flags_of_trtllm() -> None:
     words = ("--trtllm.kv_cache_config.dtype", "fp8", "--model-path", "m")
     assert not problems("dynamo.trtllm", *words)
     assert said("dynamo.trtllm", *words, dynamo="1.0.2") == [
-        ("VS421 dynamo.trtllm 1.0.2 does not know --trtllm.… flags | known from 1.1.0; use "
-        "--override-engine-args")
+        (
+            "VS421 dynamo.trtllm 1.0.2 does not know --trtllm.… flags | known from 1.1.0; use "
+            "--override-engine-args"
+        )
     ]
     assert said("dynamo.trtllm", "--trtllm.max_batch_size", "--model-path", "m") == [
-        ("VS423 dynamo.trtllm 1.6.1: --trtllm.max_batch_size needs a value | for a value that begins "
-        "with a dash write --trtllm.max_batch_size=VALUE")
+        (
+            "VS423 dynamo.trtllm 1.6.1: --trtllm.max_batch_size needs a value | for a value that begins "
+            "with a dash write --trtllm.max_batch_size=VALUE"
+        )
     ]
     assert said("dynamo.trtllm", *words, "--override-engine-args", "{}") == [
-        ("VS429 --trtllm.kv_cache_config.dtype and --override-engine-args exclude each other | put both "
-        "into --override-engine-args")
+        (
+            "VS429 --trtllm.kv_cache_config.dtype and --override-engine-args exclude each other | put both "
+            "into --override-engine-args"
+        )
     ]
 
 
@@ -270,8 +291,10 @@ def test_deprecated_flags_are_notes() -> None:
 
 def test_flags_that_are_only_there_to_refuse() -> None:
     assert said("sglang.launch_server", "--enable-expert-distribution-metrics", sglang="0.5.18") == [
-        ("VS429 SGLang 0.5.18 refuses --enable-expert-distribution-metrics: it is only there to say that "
-        "it is gone | use --expert-balancedness-report-mode")
+        (
+            "VS429 SGLang 0.5.18 refuses --enable-expert-distribution-metrics: it is only there to say that "
+            "it is gone | use --expert-balancedness-report-mode"
+        )
     ]
 
 
@@ -280,8 +303,10 @@ def test_flags_that_are_only_there_to_refuse() -> None:
 
 def test_a_release_without_catalog_uses_the_nearest_older_one() -> None:
     assert said("vllm.serve", "m", vllm="0.21.0") == [
-        ("VS420 warning: the flags of vLLM 0.21.0 are not known; those of 0.20.2 are used | in a "
-        "checkout: make engine-catalog ENGINE=vllm VERSION=0.21.0")
+        (
+            "VS420 warning: the flags of vLLM 0.21.0 are not known; those of 0.20.2 are used | in a "
+            "checkout: make engine-catalog ENGINE=vllm VERSION=0.21.0"
+        )
     ]
     (found,) = problems("dynamo.planner", dynamo="1.9.0")
     assert found.message == "the flags of dynamo.planner 1.9.0 are not known; those of 1.6.1 are used"

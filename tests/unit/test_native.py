@@ -59,6 +59,7 @@ SGLANG = {
         "        parser.add_argument('--model-path')\n"
         "        parser.add_argument('--disaggregation-mode', choices=['null', 'prefill', 'decode'])\n"
         "        parser.add_argument('--cuda-graph-bs-decode', nargs='+', type=int)\n"
+        "        parser.add_argument('--dump-config', choices=['all'])\n"
     ),
 }
 TRTLLM = {
@@ -214,6 +215,14 @@ def test_sglang_refuses_a_dropped_flag_and_a_wrong_choice(tmp_path: Path, instal
     )
     (second,) = messages(deploy(tmp_path, "sglang.launch_server", "--disaggregation-mode", "encode"))
     assert "invalid choice: 'encode'" in second
+
+
+def test_an_engines_flag_that_begins_like_a_components_is_the_engines(
+    tmp_path: Path, install: Install
+) -> None:
+    install(SGLANG)
+    (found,) = messages(deploy(tmp_path, "dynamo.sglang", "--dump-config", "none"))
+    assert "argument --dump-config: invalid choice: 'none'" in found
 
 
 # ── TensorRT-LLM ────────────────────────────────────────────────────────────────────────────────────────

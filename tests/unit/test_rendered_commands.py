@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from valuesmith import load
 from valuesmith.diagnostics import ConfigError
 from valuesmith.validate import commands, rendered
 
@@ -173,11 +174,14 @@ def test_engine_files_alone_in_config_maps_and_in_the_environment() -> None:
         "    image: nvcr.io/nvidia/ai-dynamo/tensorrtllm-runtime:1.6.1\n"
         '    command: [sh, -c, \'printf %s "$ENGINE_CONFIG" > /f && exec "$@"\', sh, python3, -m, dynamo.trtllm]\n'
         "    args: [--extra-engine-args, /f]\n"
-        '    env: [{name: ENGINE_CONFIG, value: "max_batch_size: 2\\nbuild_config: {}\\n"}]\n'
+        '    env: [{name: ENGINE_CONFIG, value: "max_batch_size: 2\\nbuild_config: {}\\nmodel: a$$b\\n"}]\n'
     )
     found = commands.of_text(env, "k8s_deploy.yaml")
     assert [item.words for item in found.commands] == [("--extra-engine-args", "/f")]
-    assert [list(item.node.entries) for item in found.configs] == [["max_batch_size", "build_config"]]
+    assert [list(item.node.entries) for item in found.configs] == [
+        ["max_batch_size", "build_config", "model"]
+    ]
+    assert load.to_plain(found.configs[0].node)["model"] == "a$b"
     (problem,) = rendered.check(found)
     assert problem.message == "TensorRT-LLM 1.3.0rc29 does not know build_config (decode)"
     assert str(problem.at) == "k8s_deploy.yaml:9:11"
