@@ -38,3 +38,9 @@ def test_the_next_command_is_relative_inside_the_checkout(tmp_path, monkeypatch,
     monkeypatch.chdir(ROOT)
     assert cli.run(["render", str(INPUT), "-o", str(tmp_path / "out")]) == 0
     assert " charts/dynamo " in next_line(capsys)
+
+
+def test_a_target_that_lacks_its_runtime_is_shown_where_it_was_chosen(tmp_path, capsys):
+    source = ROOT / "examples" / "qwen3-32b-agg.yaml"
+    assert cli.run(["render", str(source), "--target", "lws", "-o", str(tmp_path / "out")]) == 1
+    assert "--target:1:1: E_RUNTIME the target lws needs a runtime" in capsys.readouterr().err

@@ -107,7 +107,8 @@ def resolve(deployment: Deployment) -> Resolved:
     if named is None or not named.value:
         known = ", ".join(runtimes.SHIPPED)
         hint = f"set RuntimeConfig.runtime, or give --runtime: {known}, or a file"
-        raise ConfigError(Diagnostic("E_RUNTIME", "the target lws needs a runtime", None, hint))
+        at = deployment.config[("target",)].at
+        raise ConfigError(Diagnostic("E_RUNTIME", "the target lws needs a runtime", at, hint))
     runtime = runtimes.load_runtime(str(named.value), named.at)
     return runtimes.resolve(deployment, runtime)
 
