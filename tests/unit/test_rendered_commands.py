@@ -223,6 +223,18 @@ def test_a_script_takes_the_release_of_the_manifest_beside_it() -> None:
     ]
 
 
+def test_a_script_takes_the_release_of_a_pod_that_only_waits() -> None:
+    pod = (
+        "apiVersion: v1\nkind: Pod\nspec:\n  containers:\n  - {name: fpm, command: [sleep, infinity],\n"
+        "     image: 'nvcr.io/nvidia/ai-dynamo/vllm-runtime:1.6.1'}\n"
+    )
+    script = FPM.replace("--model m", "--model m --swap-space 4")
+    (problem,) = rendered.check(
+        commands.of_text(pod, "k8s_deploy.yaml") + commands.of_text(script, "run.sh")
+    )
+    assert problem.message == "vLLM 0.31.0 does not know --swap-space (run)"
+
+
 def test_values_of_llmd_are_checked() -> None:
     (problem,) = rendered.check(commands.of_text(LLMD, "llm-d-values.yaml"))
     assert problem.message == "vLLM 0.31.0 does not know --swap-space (decode)"

@@ -25,7 +25,6 @@ MODULES = (
 SHELL_ENDS = (";", "&&", "||", "|", "&", ">", ">>", "2>&1", "<")
 ENGINE_FILES = re.compile(r"(agg|prefill|decode|encode)_config\.ya?ml")
 MANIFESTS = ("k8s_deploy.yaml", "llm-d-values.yaml")
-SCRIPTS = ("run*.sh",)
 _ARRAY = re.compile(r"^[ \t]*(\w+)\+?=\(\n?(.*?)\)[ \t]*$", re.MULTILINE | re.DOTALL)
 
 
@@ -51,15 +50,19 @@ class EngineFile:
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """All that was found; *files* are the names of what was read."""
+    """All that was found; *files* are the names of what was read, *images* those of all containers."""
 
     commands: tuple[Served, ...] = ()
     configs: tuple[EngineFile, ...] = ()
     files: tuple[str, ...] = ()
+    images: tuple[str, ...] = ()
 
     def __add__(self, other: Contents) -> Contents:
         return Contents(
-            self.commands + other.commands, self.configs + other.configs, self.files + other.files
+            self.commands + other.commands,
+            self.configs + other.configs,
+            self.files + other.files,
+            self.images + other.images,
         )
 
 
@@ -82,7 +85,7 @@ def of_path(path: Path) -> Contents:
 
 def _known_files(folder: Path) -> list[Path]:
     found = [folder / name for name in MANIFESTS if (folder / name).is_file()]
-    found += [file for pattern in SCRIPTS for file in sorted(folder.glob(pattern))]
+    found += sorted(folder.glob("run*.sh"))
     return found + [file for file in sorted(folder.iterdir()) if ENGINE_FILES.fullmatch(file.name)]
 
 
@@ -104,7 +107,8 @@ def of_text(text: str, name: str) -> Contents:
     for node in nodes:
         for item in _walk(node, "", ""):
             (commands if isinstance(item, Served) else configs).append(item)  # type: ignore[arg-type]
-    return Contents(tuple(commands), tuple(configs), (name,))
+    images = tuple(dict.fromkeys(image for node in nodes for image in _images(node)))
+    return Contents(tuple(commands), tuple(configs), (name,), images)
 
 
 def is_engine_file(node: Map) -> bool:
@@ -138,6 +142,18 @@ def _walk(node: Node, role: str, image: str) -> Iterator[Served | EngineFile]:
                 yield from _walk(service.node, name, image)
         else:
             yield from _walk(entry.node, _role(node, key, role), image)
+
+
+def _images(node: Node) -> Iterator[str]:
+    """Images of containers, also of those that only wait until somebody starts something in them."""
+    if isinstance(node, Map):
+        if "image" in node.entries and _scalar(node, "image"):
+            yield _scalar(node, "image")
+        for entry in node.entries.values():
+            yield from _images(entry.node)
+    elif isinstance(node, Sequence_):
+        for item in node.items:
+            yield from _images(item)
 
 
 def _role(node: Map, key: str, role: str) -> str:

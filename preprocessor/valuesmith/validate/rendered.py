@@ -23,7 +23,7 @@ def check(
     A command without an image of a known release, as in a script, takes the release of the others; a
     note says so when there is none at all.
     """
-    of_images = [releases(item.image) for item in contents.commands]
+    of_images = [releases(image) for image in (*(c.image for c in contents.commands), *contents.images)]
     shared = dict(versions or next(filter(None, of_images), {}))
     found: list[Diagnostic] = []
     for item in contents.commands:
