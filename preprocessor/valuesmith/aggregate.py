@@ -54,6 +54,7 @@ class Target:
     backends: tuple[str, ...]
     modes: tuple[str, ...]
     engine_flags: bool
+    encode: bool
     aliases: tuple[str, ...]
 
 
@@ -66,6 +67,7 @@ def targets() -> dict[str, Target]:
             tuple(row["backends"]),
             tuple(row["modes"]),
             row["engine_flags"],
+            row["encode"],
             tuple(row["aliases"]),
         )
         for name, row in facts.data("targets.yaml").items()
@@ -193,7 +195,22 @@ def _mode(tree: Tree, target: Target, problems: Collector) -> Leaf:
             mode.at or _first_place(tree),
         )
     _check_described(tree, mode, described, target, problems)
+    encode = _encode(tree)
+    if encode is not None and not target.encode:
+        problems.error(
+            "VS217",
+            f"target {target.name} has no encode workers, and the input asks for some",
+            encode.at or _first_place(tree),
+            "target dynamo has them; else remove Workers.encode and WorkerConfig.encode_workers",
+        )
     return mode
+
+
+def _encode(tree: Tree) -> Leaf | None:
+    """What asks for encode workers, if anything does."""
+    count = tree.leaf("WorkerConfig.encode_workers")
+    wanted = count if count is not None and (count.value or 0) > 0 else None
+    return wanted or _described(tree, "encode")
 
 
 def _described(tree: Tree, role: str) -> Leaf | None:
@@ -241,7 +258,7 @@ def build(tree: Tree) -> Deployment:
         system.value if system is not None else None, system.at if system is not None else None
     )
     names = [*MODE_ROLES[mode]]
-    if _described(tree, "encode") or (tree.value("WorkerConfig.encode_workers") or 0) > 0:
+    if _encode(tree) is not None:
         names.append("encode")
     roles = tuple(_role(tree, name, problems) for name in names)
     problems.raise_errors()
@@ -263,9 +280,10 @@ def _role(tree: Tree, name: str, problems: Collector) -> Role:
     if count is None or count.value is None:
         count = derived(1, f"one {name} worker unless WorkerConfig.{name}_workers says more")
     if not isinstance(count.value, int) or count.value < 1:
+        why = "Workers.encode is described" if name == "encode" else f"this mode needs {name} workers"
         problems.error(
             "VS216",
-            f"WorkerConfig.{name}_workers is {count.value}, but this mode needs {name} workers",
+            f"WorkerConfig.{name}_workers is {count.value}, but {why}",
             count.at,
             "give a number of at least 1",
         )

@@ -553,6 +553,28 @@ def test_encode_workers_that_cannot_run_are_refused_with_the_reason(backend, rel
     assert "older releases need" in item.hint
 
 
+@pytest.mark.parametrize("target", ["llm-d-helm", "llm-d-kustomize", "fpm", "lws"])
+@pytest.mark.parametrize("how", ["count", "parameters"])
+def test_encode_workers_on_a_target_without_them_are_refused(target, how):
+    given = agg(target=target, RuntimeConfig={"runtime": "vllm"})
+    if how == "count":
+        given["WorkerConfig"] = {"encode_workers": 1}
+    else:
+        given["Workers"]["encode"] = {"tensor_parallel_size": 1}
+    (item,) = [item for item in refused(given) if item.code == "VS217"]
+    assert item.message == f"target {target} has no encode workers, and the input asks for some"
+    assert item.at is not None
+
+
+def test_no_encode_workers_can_be_said():
+    assert "encode" not in values(source(WorkerConfig={"encode_workers": 0}))["workers"]
+    given = source(WorkerConfig={"encode_workers": 0})
+    given["Workers"]["encode"] = {"tensor_parallel_size": 1}
+    assert messages(given) == [
+        "VS216 WorkerConfig.encode_workers is 0, but Workers.encode is described"
+    ]
+
+
 # ── engine config as flags ──────────────────────────────────────────────────────────────────────────
 
 

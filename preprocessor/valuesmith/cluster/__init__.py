@@ -14,7 +14,17 @@ from valuesmith.diagnostics import Collector
 from valuesmith.records import replace
 from valuesmith.tree import Leaf, Origin, Path, Tree, dotted
 
-__all__ = ["SECTION", "contract", "json_schema", "laid", "of_system", "placed", "read", "surrounded"]
+__all__ = [
+    "SECTION",
+    "contract",
+    "json_schema",
+    "laid",
+    "of_system",
+    "placed",
+    "read",
+    "reference_table",
+    "surrounded",
+]
 
 SECTION = "cluster"
 INTERFACES = ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME")
@@ -34,6 +44,13 @@ def json_schema() -> dict[str, Any]:
     from valuesmith.cluster.schema import json_schema as make
 
     return make(contract(), list(facts.data("facts/hardware.yaml")["systems"]))
+
+
+def reference_table() -> str:
+    """The keys as Markdown."""
+    from valuesmith.cluster.schema import reference_table as make
+
+    return make(contract())
 
 
 def read(path: str | os.PathLike[str]) -> Tree:

@@ -93,14 +93,6 @@ def _check_deployment(deployment: Deployment, role: Role, problems: Collector) -
             role.replicas.at,
             "render one workload for each worker to be measured",
         )
-    encode = deployment.role("encode")
-    if encode is not None:
-        problems.error(
-            "VS551",
-            "target fpm measures exactly one worker, and encode workers are described too",
-            next((leaf.at for leaf in encode.given.values() if leaf.at), encode.replicas.at),
-            "remove Workers.encode and WorkerConfig.encode_workers",
-        )
     for key in ("router_mode", "router_config", "planner_config", "kvbm_config", "enable_router"):
         leaf = config.leaf("DynConfig", key)
         if leaf is not None and leaf.value not in (None, False, "", {}):
