@@ -132,7 +132,7 @@ def _decided(tree: Tree, options: Options, problems: Collector) -> Tree:
         told = () if not problems.has_errors else LOOKS_EMPTY
         found = tuple(item for item in error.diagnostics if item.code not in told)
         raise ConfigError(dict.fromkeys([*problems.items, *found])) from error
-    problems.items += found
+    problems.items += [*found, *cluster.unused(tree)]
     return tree
 
 

@@ -134,6 +134,66 @@ def test_target_fpm_takes_the_same(file):
     assert made["nodeSelector"]["nvidia.com/gpu.product"] == "NVIDIA-H200-141GB"
 
 
+def engine(target: str) -> dict[str, Any]:
+    """An input of another target, with the whole cluster file's keys left to it."""
+    given = unnamed(target=target, NodeConfig={"system_name": "h200_sxm"})
+    if target == "lws":
+        given["RuntimeConfig"] = {"runtime": "vllm"}
+    return given
+
+
+def images(node: Any) -> list[str]:
+    """Every image in the values of a target that writes one text for each."""
+    if isinstance(node, dict):
+        own = [node["image"]] if isinstance(node.get("image"), str) else []
+        return own + [text for item in node.values() for text in images(item)]
+    return [text for item in node for text in images(item)] if isinstance(node, list) else []
+
+
+def test_target_lws_takes_the_same(file):
+    found = resolved(engine("lws"), cluster=file(WHOLE))
+    assert found.namespace == "prod"
+    assert found.values["image"]["registry"] == "mirror.example.org:5000/nvcr"
+    assert found.values["imagePullSecrets"] == ["mirror-a", "mirror-b"]
+    assert found.values["hfTokenSecret"] == {"name": "hub", "key": "token"}
+
+
+def test_target_llm_d_takes_the_same(file):
+    given = source(target="llm-d-helm", NodeConfig={"system_name": "h200_sxm"})
+    given["K8sConfig"].pop("k8s_namespace")
+    found = resolved(given, cluster=file(WHOLE))
+    assert found.namespace == "prod"
+    texts = images(found.values)
+    assert texts
+    assert all(text.startswith("mirror.example.org:5000/nvcr/") for text in texts)
+    pods = [found.values[role] for role in ("prefill", "decode")]
+    for pod in pods:
+        assert pod["imagePullSecrets"] == [{"name": "mirror-a"}, {"name": "mirror-b"}]
+        assert pod["nodeSelector"]["pool"] == "gpu"
+    assert found.values["modelArtifacts"]["authSecretName"] == "hub"
+
+
+@pytest.mark.parametrize(
+    ("target", "keys"),
+    [
+        ("dynamo", []),
+        ("fpm", ["storageClass"]),
+        ("lws", ["storageClass", "networkInterfaces", "efaResource"]),
+        ("llm-d-helm", ["storageClass", "efaResource"]),
+    ],
+)
+def test_what_a_target_has_no_use_for_is_noted(file, target, keys):
+    given = engine(target)
+    if target == "fpm":
+        given["Workers"]["agg"]["extra_cli_args"] = ["--benchmark-mode", "agg"]
+    noted = [
+        d.message.split()[0]
+        for d in resolved(given, cluster=file(WHOLE)).diagnostics
+        if d.code == "VS157"
+    ]
+    assert noted == keys
+
+
 # ── precedence ──────────────────────────────────────────────────────────────────────────────────────
 
 

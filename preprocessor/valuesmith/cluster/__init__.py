@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
 from valuesmith import facts, load
 from valuesmith.deployment import Deployment, Hardware, Process
-from valuesmith.diagnostics import Collector
+from valuesmith.diagnostics import Collector, Diagnostic
 from valuesmith.records import replace
 from valuesmith.tree import Leaf, Origin, Path, Tree, dotted
 
@@ -24,6 +24,7 @@ __all__ = [
     "read",
     "reference_table",
     "surrounded",
+    "unused",
 ]
 
 SECTION = "cluster"
@@ -90,6 +91,17 @@ def _as_input(value: Any) -> Any:
     if isinstance(value, list):
         return value[0] if value else None
     return value
+
+
+def unused(tree: Tree) -> Iterator[Diagnostic]:
+    """A note for each key of the cluster file that the decided target has no use for."""
+    target = tree.value("target")
+    for key, spec in contract().items():
+        leaf = tree.leaf(SECTION, key)
+        if leaf is not None and target not in spec.get("targets", (target,)):
+            hint = f"it is for {', '.join(spec['targets'])}"
+            message = f"{key} of the cluster file has no effect with target {target}"
+            yield Diagnostic("VS157", message, leaf.at, hint, "note")
 
 
 def of_system(config: Tree, key: str, system: str) -> Leaf | None:

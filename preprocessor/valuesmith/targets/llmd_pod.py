@@ -141,8 +141,8 @@ def _placement(deployment: Deployment, settings: Settings) -> Plain:
         spec["nodeSelector"] = dict(hardware.node_selector)
     if hardware.tolerations:
         spec["tolerations"] = [dict(item) for item in hardware.tolerations]
-    if settings.pull_secret is not None:
-        spec["imagePullSecrets"] = [{"name": str(settings.pull_secret.value)}]
+    if settings.pull_secrets is not None:
+        spec["imagePullSecrets"] = [{"name": name} for name in settings.pull_secrets.value]
     return spec
 
 

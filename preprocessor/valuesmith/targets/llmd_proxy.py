@@ -7,6 +7,7 @@ from valuesmith.deployment import Deployment
 from valuesmith.diagnostics import Collector, did_you_mean
 from valuesmith.records import dataclass
 from valuesmith.references import parse_reference
+from valuesmith.targets import site
 from valuesmith.targets.llmd_facts import SECTION, at_least, facts_table, given
 from valuesmith.tree import Leaf, derived
 
@@ -43,7 +44,7 @@ def proxy(deployment: Deployment, problems: Collector) -> Proxy | None:
     version = (reference.tag if reference is not None else "").removeprefix("v")
     connector = _connector(deployment, version, problems)
     row = next(row for row in table["flags"] if at_least(version, row["since"]))
-    return Proxy(image, connector, row["connector"], row["port"])
+    return Proxy(site.mirrored(image, deployment.config), connector, row["connector"], row["port"])
 
 
 def _connector(deployment: Deployment, version: str, problems: Collector) -> Leaf:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from valuesmith.deployment import Deployment
 from valuesmith.diagnostics import Collector
 from valuesmith.records import dataclass
-from valuesmith.targets import llmd_hardware, llmd_proxy
+from valuesmith.targets import llmd_hardware, llmd_proxy, site
 from valuesmith.targets.llmd_facts import SECTION, choice, facts_table, flag, given
 from valuesmith.targets.llmd_proxy import Proxy
 from valuesmith.targets.names import label_value
@@ -43,7 +43,7 @@ class Settings:
     mount: Leaf
     size: Leaf
     secret: Leaf | None
-    pull_secret: Leaf | None
+    pull_secrets: Leaf | None
     proxy: Proxy | None
     port: int
     log_level: Leaf
@@ -72,7 +72,7 @@ def settings(deployment: Deployment, problems: Collector) -> Settings:
         namespace=str(config.value("K8sConfig.k8s_namespace") or ""),
         served=served,
         label=label,
-        image=image,
+        image=site.mirrored(image, config),
         accelerator=accelerator,
         resource=resource,
         vendor=kind["vendor"],
@@ -82,7 +82,7 @@ def settings(deployment: Deployment, problems: Collector) -> Settings:
         size=given(config, SECTION, "model_cache_size")
         or derived("100Gi", "the default size", kind="default"),
         secret=_secret(config),
-        pull_secret=given(config, "K8sConfig", "k8s_image_pull_secret"),
+        pull_secrets=site.pull_secrets(config),
         proxy=proxy,
         port=_port(config, proxy, problems),
         log_level=log_level,
@@ -179,7 +179,8 @@ def _secret(config: Tree) -> Leaf | None:
     if leaf is not None:
         return leaf
     shared = given(config, "K8sConfig", "hf_token_secret")
-    return shared if shared is not None and shared.is_user else None
+    said = shared is not None and (shared.is_user or shared.origin.kind == "cluster")
+    return shared if said else None
 
 
 def _multinode(deployment: Deployment, problems: Collector) -> bool:

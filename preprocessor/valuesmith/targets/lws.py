@@ -12,8 +12,8 @@ from valuesmith.diagnostics import Collector, ConfigError, Diagnostic
 from valuesmith.records import replace
 from valuesmith.references import parse_reference
 from valuesmith.runtimes import Resolved, quantities
-from valuesmith.targets import benchmark, lws_overlay, lws_pods
-from valuesmith.targets.shapes import Nested, image
+from valuesmith.targets import benchmark, lws_overlay, lws_pods, site
+from valuesmith.targets.shapes import Nested
 from valuesmith.tree import Leaf, Tree, derived, flatten
 
 GROUP_NAME_LIMIT = 50
@@ -176,7 +176,7 @@ def _image(found: Resolved) -> Nested:
         message = f"{leaf.value!r} is not an image reference"
         hint = "registry/repository:tag or registry/repository@sha256:…, lower-case repository"
         raise ConfigError(Diagnostic("E_IMAGE", message, leaf.at, hint))
-    return image(reference, leaf)
+    return site.image(reference, leaf, found.request.deployment.config)
 
 
 def _ports(found: Resolved) -> Mapping[str, int]:
@@ -195,12 +195,11 @@ def _cluster(deployment: Deployment, found: Resolved) -> Nested:
     config = deployment.config
     data = found.runtime.data
     shaped: Nested = {}
-    secret = config.leaf("K8sConfig", "k8s_image_pull_secret")
-    if secret is not None and secret.value:
-        shaped["imagePullSecrets"] = secret.because("mapped", [secret.value], "one name")
-    token = config.leaf("K8sConfig", "hf_token_secret")
-    if token is not None and token.value and found.request.downloads:
-        shaped["hfTokenSecret"] = {"name": token}
+    if (pull := site.pull_secrets(config)) is not None:
+        shaped["imagePullSecrets"] = pull
+    token = site.token_secret(config)
+    if token and token["name"].value and found.request.downloads:
+        shaped["hfTokenSecret"] = token
     if (cache := lws_pods.model_cache(found)) is not None:
         shaped["modelCache"] = cache
     if data.get("scratch"):

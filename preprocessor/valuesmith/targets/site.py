@@ -5,10 +5,11 @@ from __future__ import annotations
 
 from valuesmith import cluster
 from valuesmith.deployment import Deployment
-from valuesmith.references import Reference, is_default
+from valuesmith.records import replace
+from valuesmith.references import Reference, is_default, parse_reference
 from valuesmith.targets import shapes
 from valuesmith.targets.shapes import Nested, hardware_leaf, put
-from valuesmith.tree import Leaf, Tree
+from valuesmith.tree import Leaf, Origin, Tree
 
 TOKEN = "K8sConfig.hf_token_secret"
 PULL = "K8sConfig.k8s_image_pull_secret"
@@ -22,6 +23,19 @@ def image(reference: Reference, leaf: Leaf, config: Tree) -> Nested:
     if registry is not None and not chosen:
         shaped["registry"] = registry
     return shaped
+
+
+def mirrored(leaf: Leaf, config: Tree) -> Leaf:
+    """An image as one text, from the cluster's registry unless somebody chose another."""
+    reference = parse_reference(str(leaf.value))
+    registry = config.leaf(cluster.SECTION, "imageRegistry")
+    if reference is None or registry is None:
+        return leaf
+    if leaf.is_user and reference.registry and not is_default(reference):
+        return leaf
+    text = str(replace(reference, registry=str(registry.value)))
+    reads = (("", leaf), ("imageRegistry", registry))
+    return Leaf(text, Origin("cluster", registry.at, "from the cluster's registry", reads))
 
 
 def pull_secrets(config: Tree) -> Leaf | None:
