@@ -13,6 +13,7 @@ import argparse
 import contextlib
 import hashlib
 import io
+import json
 import os
 import platform
 import shutil
@@ -73,6 +74,9 @@ FOR_TESTS = (
 )
 
 
+QUESTIONS = {"helm": helm.QUESTION, "kubectl": kustomize.QUESTION}
+
+
 class FetchError(Exception):
     """A tool cannot be had; the text says why and what to do."""
 
@@ -86,6 +90,7 @@ def main(arguments: list[str] | None = None) -> int:
         found = [provide("helm", helm.KIND, HELM), provide("kubectl", kustomize.KIND, KUBECTL)]
         for binary in FOR_TESTS if wanted.all else ():
             fetch(binary)
+        remember()
     except FetchError as error:
         sys.stderr.write(f"{error}\n")
         return 3
@@ -94,6 +99,20 @@ def main(arguments: list[str] | None = None) -> int:
         return 3
     sys.stdout.write(f"tools   {', '.join(map(str, found))} in .tools/bin\n")
     return 0
+
+
+def remember() -> None:
+    """Keep what the programs say of their versions, which takes each of them as long as starting up."""
+    said: dict[str, str] = {}
+    for path in sorted(BIN.iterdir()):
+        arguments = QUESTIONS.get(path.name.partition("-")[0])
+        if arguments and os.access(path, os.X_OK):
+            program = tools.identity(path)
+            answer = tools.ask(program, arguments)
+            said |= {tools.question(program, arguments): answer} if answer else {}
+    made = BIN.parent / "said.new"
+    made.write_text(json.dumps(said, indent=1) + "\n", encoding="utf-8")
+    made.replace(BIN.parent / "said.json")
 
 
 def provide(name: str, kind: Kind, binary: Binary) -> Tool:

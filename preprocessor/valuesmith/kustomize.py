@@ -16,6 +16,7 @@ from valuesmith.diagnostics import ConfigError, Diagnostic
 from valuesmith.tools import Tool
 
 MINIMUM = (5, 8, 1)
+QUESTION = ("version", "--client", "-o", "json")  # of kubectl
 NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 
 # What has nothing to do with the files: networks, programs that are not there.
@@ -46,7 +47,7 @@ def _probe(path: Path) -> Tool | None:
         name = "kustomize"
     else:
         try:
-            answer = json.loads(tools.ask(program, ("version", "--client", "-o", "json")) or "{}")
+            answer = json.loads(tools.ask(program, QUESTION) or "{}")
         except ValueError:
             return None
         version = tools.version_in(answer.get("kustomizeVersion", ""))

@@ -12,7 +12,7 @@ from valuesmith.artifacts import MANIFEST, Rendering
 from valuesmith.diagnostics import Collector, Diagnostic
 from valuesmith.records import dataclass
 from valuesmith.report import Checked
-from valuesmith.validate import engine_config, pods, processes
+from valuesmith.validate import engine_config, kubernetes, pods, processes
 from valuesmith.validate import manifest as manifests
 
 
@@ -31,6 +31,11 @@ class Wishes:
             given.get("kubernetes_version"),
             bool(given.get("allow_unknown_flags")),
         )
+
+
+def load(wishes: Wishes) -> None:
+    """Load what :func:`check` takes longest to load; the time that Helm runs is enough for it."""
+    kubernetes.load(wishes.kubernetes_version)
 
 
 def check(rendering: Rendering, wishes: Wishes) -> Checked:

@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import functools
+import json
 import os
 import re
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -17,6 +19,7 @@ from valuesmith.records import dataclass
 Version = tuple[int, int, int]
 
 _TIMEOUT_SECONDS = 300
+_PIPE = subprocess.PIPE
 _VERSION = re.compile(r"v?(\d+)\.(\d+)\.(\d+)")
 
 
@@ -111,12 +114,32 @@ def identity(path: Path) -> tuple[str, int, int]:
 
 @functools.cache
 def ask(program: tuple[str, int, int], arguments: tuple[str, ...]) -> str:
-    """What a program prints about itself; an empty text when it fails. Remembered."""
+    """What a program prints about itself; an empty text when it fails. Remembered.
+
+    What ``make tools`` heard from the programs in ``.tools/bin`` holds while those files are the same.
+    """
+    said = _said().get(question(program, arguments))
+    if said is not None:
+        return said
     try:
         done = run([program[0], *arguments], timeout=30)
     except ToolError:
         return ""
     return done.out if done.code == 0 else ""
+
+
+def question(program: tuple[str, int, int], arguments: tuple[str, ...]) -> str:
+    """The key under which ``.tools/said.json`` keeps an answer."""
+    return " ".join(map(str, (*program, *arguments)))
+
+
+@functools.cache
+def _said() -> dict[str, str]:
+    try:
+        found = json.loads((checkout() / ".tools" / "said.json").read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def version_in(text: str) -> Version | None:
@@ -131,8 +154,12 @@ def run(
     env: dict[str, str] | None = None,
     cwd: Path | None = None,
     timeout: int = _TIMEOUT_SECONDS,
+    *,
+    meanwhile: Callable[[], object] | None = None,
 ) -> Outcome:
     """Run a program to its end. Only PATH, HOME and *env* reach it, so that runs are alike.
+
+    *meanwhile* is called once the program has been started, to use the time that it takes.
 
     Raises :class:`ToolError` when it cannot be started or does not end in *timeout* seconds.
     """
@@ -142,23 +169,33 @@ def run(
         if name in os.environ
     }
     name = Path(command[0]).name
+    env = {**kept, "LC_ALL": "C", **(env or {})}
+    with tempfile.TemporaryFile() as given:
+        # A file, not a pipe: the program can read it while we do something else.
+        given.write(stdin.encode("utf-8", "surrogatepass"))
+        given.seek(0)
+        try:
+            with subprocess.Popen(
+                command, stdin=given, stdout=_PIPE, stderr=_PIPE, env=env, cwd=cwd
+            ) as process:
+                return _ended(process, timeout, meanwhile)
+        except subprocess.TimeoutExpired as error:
+            raise ToolError("VS703", f"{name} did not end within {timeout} seconds") from error
+        except OSError as error:
+            raise ToolError("VS703", f"{name} cannot be started: {error.strerror}") from error
+
+
+def _ended(
+    process: subprocess.Popen[bytes], timeout: int, meanwhile: Callable[[], object] | None
+) -> Outcome:
     try:
-        done = subprocess.run(
-            command,
-            input=stdin.encode("utf-8", "surrogatepass"),
-            capture_output=True,
-            env={**kept, "LC_ALL": "C", **(env or {})},
-            cwd=cwd,
-            timeout=timeout,
-            check=False,
-        )
-    except subprocess.TimeoutExpired as error:
-        raise ToolError("VS703", f"{name} did not end within {timeout} seconds") from error
-    except OSError as error:
-        raise ToolError("VS703", f"{name} cannot be started: {error.strerror}") from error
-    return Outcome(
-        done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
-    )
+        if meanwhile is not None:
+            meanwhile()
+        out, err = process.communicate(timeout=timeout)
+    except BaseException:
+        process.kill()
+        raise
+    return Outcome(process.returncode, out.decode(errors="replace"), err.decode(errors="replace"))
 
 
 def failed(name: str, outcome: Outcome, text: str) -> ToolError:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import os
 import platform
 import subprocess
 import tarfile
@@ -183,3 +184,25 @@ def test_other_platforms_are_told_what_to_install(
     for name, text in (("helm", "v3.18.0"), ("kubectl", KUBECTL.decode().split("'")[1])):
         program(bare / name, text)
     assert fetch_tools.main([]) == 0
+
+
+def test_versions_that_were_heard_are_not_asked_for_again(
+    bare: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert fetch_tools.main([]) == 0
+    helm = tools.checkout() / ".tools" / "bin" / "helm"
+    answers = json.loads((tmp_path / ".tools" / "said.json").read_text())
+    assert "v4.3.1\n" in answers.values()
+    for run in (tools.ask, tools._said):
+        run.cache_clear()
+    # The same file as far as anybody can see: what it said before is believed.
+    before = helm.stat()
+    real = helm.resolve()
+    real.write_bytes(HELM.replace(b"4.3.1", b"9.9.9"))
+    os.utime(real, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert tools.ask(tools.identity(helm), fetch_tools.helm.QUESTION) == "v4.3.1\n"
+    # Another file: it is asked.
+    os.utime(real, ns=(before.st_atime_ns, before.st_mtime_ns + 1))
+    assert tools.ask(tools.identity(helm), fetch_tools.helm.QUESTION) == "v9.9.9\n"
+    for run in (tools.ask, tools._said):
+        run.cache_clear()

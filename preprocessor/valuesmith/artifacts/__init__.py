@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from importlib import import_module
 from pathlib import Path
 
@@ -44,8 +44,11 @@ def render(
     inputs: Iterable[str],
     kube_version: str | None = None,
     output: Path | None = None,
+    meanwhile: Callable[[], object] | None = None,
 ) -> Rendering:
     """Every file of the target, in memory. *output* is where they will go: relative bases start there.
+
+    *meanwhile* is called while Helm runs (``proof.load``).
 
     Raises:
         ConfigError: when the chart refuses the values, or an overlay does not build.
@@ -53,7 +56,7 @@ def render(
     """
     module, function = RECIPES[resolved.deployment.target]
     recipe = getattr(import_module(f"valuesmith.artifacts.{module}"), function)
-    made = recipe(Order(resolved, tuple(inputs), kube_version, output))
+    made = recipe(Order(resolved, tuple(inputs), kube_version, output, meanwhile))
     assert isinstance(made, Rendering)
     return made
 

@@ -12,6 +12,7 @@ from valuesmith.artifacts.parts import (
     documents,
     marked,
     values_text,
+    while_waiting,
 )
 from valuesmith.scripts import fpm
 from valuesmith.writer import File
@@ -27,6 +28,7 @@ def render(order: Order) -> Rendering:
         resolved.namespace,
         kube_version=order.kube_version,
         tree=resolved.tree,
+        meanwhile=lambda: while_waiting(order, "fpm_env.sh.j2", "fpm_run.sh.j2"),
     )
     manifest = "---\n".join(document for _, document in documents(text))
     files = {MANIFEST: marked(order.header, manifest)}

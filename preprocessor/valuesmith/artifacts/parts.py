@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from valuesmith import __version__, facts, writer
+from valuesmith import __version__, facts, scripts, writer
 from valuesmith.diagnostics import Diagnostic
 from valuesmith.pipeline import Resolved
 from valuesmith.records import dataclass, field
@@ -23,12 +23,16 @@ _SOURCE = re.compile(r"^# Source: (\S+)\s*$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What a rendering is made from: *inputs* are names for headers, *output* the folder it will be written to."""
+    """What a rendering is made from: *inputs* are names for headers, *output* the folder it will be written to.
+
+    *meanwhile* is something to do while Helm runs.
+    """
 
     resolved: Resolved
     inputs: tuple[str, ...]
     kube_version: str | None = None
     output: Path | None = None
+    meanwhile: Callable[[], object] | None = None
 
     @property
     def header(self) -> str:
@@ -81,12 +85,20 @@ def charted(order: Order, chart: str, *, job_only: bool = False) -> tuple[str, s
         resolved.namespace,
         kube_version=order.kube_version,
         tree=Tree() if job_only else resolved.tree,
+        meanwhile=lambda: while_waiting(order, "bench_run.sh.j2", "run.sh.j2"),
     )
     manifest: list[str] = []
     jobs: list[str] = []
     for source, document in documents(text):
         (jobs if "/benchmark" in source else manifest).append(document)
     return "---\n".join(manifest), "---\n".join(jobs)
+
+
+def while_waiting(order: Order, *templates: str) -> None:
+    """What can be done while Helm runs: load the templates of scripts, and what *order* has to do."""
+    scripts.load(*templates)
+    if order.meanwhile is not None:
+        order.meanwhile()
 
 
 def benchmark_values(resolved: Resolved) -> dict[str, Any]:

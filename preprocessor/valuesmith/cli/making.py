@@ -83,12 +83,17 @@ def render(
 
     console = options.console(given)
     found = options.resolved(inputs, given)
-    rendering = artifacts.render(found, inputs, given["kubernetes_version"], Path(output))
     checked = report.Checked()
-    if not no_validate:
+    if no_validate:
+        rendering = artifacts.render(found, inputs, given["kubernetes_version"], Path(output))
+    else:
         from valuesmith import proof
 
-        checked = proof.check(rendering, proof.Wishes.of(given))
+        wishes = proof.Wishes.of(given)
+        rendering = artifacts.render(
+            found, inputs, wishes.kubernetes_version, Path(output), lambda: proof.load(wishes)
+        )
+        checked = proof.check(rendering, wishes)
         errors = [item for item in checked.diagnostics if item.is_error]
         if errors:
             raise ConfigError(checked.diagnostics)

@@ -26,6 +26,12 @@ def _environment() -> Any:
     )
 
 
+def load(*templates: str) -> None:
+    """Have *templates* ready for :func:`fill`; the template engine takes its time to load."""
+    for name in templates:
+        _environment().get_template(name)
+
+
 def fill(template: str, **values: Any) -> str:
     """The named template with *values*; texts in them must be quoted already (see :func:`quote`)."""
     return str(_environment().get_template(template).render(**values))

@@ -12,7 +12,7 @@ from typing import Any
 
 from valuesmith import facts, load
 from valuesmith.diagnostics import ConfigError, Diagnostic
-from valuesmith.validate import cel_rules, schemas, structural
+from valuesmith.validate import cel_rules, quick, schemas, structural
 from valuesmith.validate.kubernetes import is_built_in
 from valuesmith.validate.manifest import Manifest, items, mapping
 
@@ -164,17 +164,22 @@ def _field(rule: Mapping[str, Any]) -> list[str]:
     return path.strip(".").split(".") if isinstance(path, str) and "[" not in path else []
 
 
-def _own_schema(manifest: Manifest) -> Any:
+def _own_schema(manifest: Manifest) -> schemas.Schema | None:
     name = f"{manifest.group}_{manifest.kind.lower()}_{manifest.version}.json"
     file = facts.share() / "schemas" / "crds" / name
     if _NAME.fullmatch(name) is None or not file.is_file():
         return None
-    return _validator(file)
+    return _schema(file)
 
 
 @functools.cache
-def _validator(file: Path) -> Any:
-    from jsonschema import validators
-
+def _schema(file: Path) -> schemas.Schema:
     schema = json.loads(file.read_bytes())
-    return validators.validator_for(schema)(schema)
+
+    @functools.cache
+    def validator() -> Any:
+        from jsonschema import validators
+
+        return validators.validator_for(schema)(schema)
+
+    return schemas.Schema(schema, quick.Documents(schema, schema), validator)

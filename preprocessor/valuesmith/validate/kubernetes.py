@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from valuesmith.diagnostics import ConfigError, Diagnostic, ToolError, did_you_mean
 from valuesmith.tree import Path as ValuesPath
-from valuesmith.validate import schemas
+from valuesmith.validate import quick, schemas
 from valuesmith.validate.manifest import Manifest
 from valuesmith.validate.pods import PodView
 
@@ -54,6 +54,11 @@ def check(
     for pod in pods:
         if not is_built_in(pod.manifest.group):
             yield from _check_pod(pod, folder)
+
+
+def load(version: str | None) -> None:
+    """Read the schemas of a release, so that :func:`check` has them at hand; raises as that does."""
+    _schema(_folder(version) / "_definitions.json", _POD_SPEC)
 
 
 def is_built_in(group: str) -> bool:
@@ -109,7 +114,7 @@ def _check_object(manifest: Manifest, folder: Path) -> Iterator[Diagnostic]:
     if re.fullmatch(r"[\w.-]+", file.name) is None or not file.is_file():
         yield _unknown_kind(manifest, folder)
         return
-    problems = schemas.violations(_validator(file), manifest.body)
+    problems = schemas.violations(_schema(file), manifest.body)
     yield from schemas.diagnostics(manifest, problems)
 
 
@@ -138,13 +143,13 @@ def _kinds(folder: Path) -> frozenset[tuple[str, str]]:
 
 def _check_pod(pod: PodView, folder: Path) -> Iterator[Diagnostic]:
     """Pod specs in custom resources; their own schemas leave most of a pod open."""
-    validator = _validator(folder / "_definitions.json", _POD_SPEC)
+    schema = _schema(folder / "_definitions.json", _POD_SPEC)
     spec = dict(pod.spec)
     for key, init in (("containers", False), ("initContainers", True)):
         listed = [container.fields for container in pod.containers if container.init is init]
         if listed:
             spec[key] = listed
-    for item in schemas.violations(validator, spec):
+    for item in schemas.violations(schema, spec):
         owner, path = _owner(pod, spec, item)
         name = schemas.readable(spec, item.path)
         place = pod.at(owner, *path, key=item.at_key)
@@ -167,18 +172,22 @@ def _owner(pod: PodView, spec: dict[str, Any], item: schemas.Problem) -> tuple[A
 
 
 @functools.cache
-def _validator(file: Path, definition: str | None = None) -> Validator:
-    from jsonschema import Draft202012Validator
-    from referencing import Registry, Resource
-
+def _schema(file: Path, definition: str | None = None) -> schemas.Schema:
     definitions = _json(file.parent / "_definitions.json")
-    registry: Registry[Any] = Resource.from_contents(definitions) @ Registry()
-    if definition is not None:
-        return Draft202012Validator(
-            {"$ref": f"{definitions['$id']}#/$defs/{definition}"}, registry=registry
-        )
-    schema = _json(file)
-    return Draft202012Validator(schema, registry=Resource.from_contents(schema) @ registry)
+    pointer = {"$ref": f"{definitions['$id']}#/$defs/{definition}"}
+    schema = _json(file) if definition is None else pointer
+
+    @functools.cache
+    def validator() -> Validator:
+        from jsonschema import Draft202012Validator
+        from referencing import Registry, Resource
+
+        registry: Registry[Any] = Resource.from_contents(definitions) @ Registry()
+        if definition is None:
+            registry = Resource.from_contents(schema) @ registry
+        return Draft202012Validator(schema, registry=registry)
+
+    return schemas.Schema(schema, quick.Documents(schema, definitions), validator)
 
 
 @functools.cache

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from valuesmith.diagnostics import Diagnostic, did_you_mean
 from valuesmith.records import dataclass
 from valuesmith.tree import Path
+from valuesmith.validate import quick
 from valuesmith.validate.manifest import Manifest
 
 if TYPE_CHECKING:
@@ -71,8 +72,24 @@ def readable(body: Any, path: Path) -> str:
     return "".join(parts)
 
 
-def violations(validator: Validator, instance: Any) -> Iterator[Problem]:
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """A schema with what its references point into, and the library's validator for it when one is needed."""
+
+    schema: Mapping[str, Any]
+    documents: quick.Documents
+    validator: Callable[[], Validator]
+
+
+def violations(schema: Schema, instance: Any) -> Iterator[Problem]:
     """All violations, in the order of their paths."""
+    if quick.fits(instance, schema.schema, schema.documents):
+        return
+    yield from explained(schema.validator(), instance)
+
+
+def explained(validator: Validator, instance: Any) -> Iterator[Problem]:
+    """As :func:`violations`, by the library alone."""
     found = [item for error in validator.iter_errors(instance) for item in _explained(error)]
     yield from sorted(dict.fromkeys(found), key=lambda item: [str(part) for part in item.path])
 

@@ -244,5 +244,5 @@ def _combined(value: Any, schema: Schema, path: Path, found: Findings) -> None:
         return
     from jsonschema import Draft4Validator
 
-    for problem in schemas.violations(Draft4Validator(words), value):
+    for problem in schemas.explained(Draft4Validator(words), value):
         found.problems.append(Problem(WRONG, (*path, *problem.path), problem.text, problem.hint))
