@@ -9,6 +9,7 @@ import pytest
 from dynamo_inputs import agg, found, messages, refused, resolved, source, values
 
 from valuesmith import facts, topology
+from valuesmith.scripts import local
 from valuesmith.targets import dynamo_components
 
 EFA = "vpc.amazonaws.com/efa"
@@ -75,6 +76,17 @@ def test_a_default_image_follows_the_transport_and_one_of_your_own_does_not():
     assert [text[:5] for text in found(given, "note")] == ["VS226"]
     own = source(K8sConfig={"transport": "efa", "k8s_image": "team/vllm-runtime:1.6.1-mine"})
     assert values(own)["image"]["tag"] == "1.6.1-mine"
+
+
+def test_an_image_of_your_own_is_not_doubted_for_its_libraries():
+    image = "team/sglang-runtime:1.2.1-efa"
+    given = source("sglang", "1.2.1", K8sConfig={"transport": "efa", "k8s_image": image})
+    assert not [text for text in found(given, "warning") if text.startswith("VS228")]
+
+
+def test_targets_that_run_other_images_are_not_told_of_dynamos():
+    given = source("sglang", "1.2.1", target="llm-d-helm", K8sConfig={"transport": "efa"})
+    assert not [text for text in found(given, "warning") if text.startswith("VS228")]
 
 
 def test_a_variant_of_the_release_in_use_is_kept():
@@ -202,6 +214,13 @@ def test_a_list_of_ports_keeps_those_that_services_and_probes_use():
         ("nixl", 19090),
     ]
     assert [(p["name"], p["containerPort"]) for p in frontend] == [("debug", 7000), ("http", 8000)]
+
+
+def test_ports_of_the_operator_that_are_said_again_are_not_there_twice():
+    ports = [{"name": "system", "containerPort": 9090}, {"name": "debug", "containerPort": 7000}]
+    made = values(passed({"mainContainer": {"ports": ports}}))
+    worker = made["workers"]["decode"]["extraPodSpec"]["mainContainer"]["ports"]
+    assert [port["name"] for port in worker] == ["system", "debug", "nixl"]
 
 
 def test_a_mount_at_shared_memory_turns_the_operators_off():
@@ -393,7 +412,7 @@ def test_one_node_for_several_pods_is_refused():
             {
                 "volumes": [{"name": "own", "emptyDir": {}}],
                 "mainContainer": {
-                    "volumeMounts": [{"name": "own", "mountPath": "/workspace/engine_configs"}]
+                    "volumeMounts": [{"name": "own", "mountPath": "/workspace/engine_configs/"}]
                 },
             },
             "/workspace/engine_configs",
@@ -486,6 +505,22 @@ def test_a_default_planner_image_follows_the_release_and_one_of_your_own_stays()
     assert (image["registry"], image["repository"]) == ("docker.io", "team/planner")
 
 
+@pytest.mark.parametrize(
+    ("release", "given", "made"),
+    [
+        # The runtime image has no planner from 1.1 on, and there is no other one before.
+        ("1.6.1", "vllm-runtime:1.6.1", "dynamo-planner:1.6.1"),
+        ("1.6.1", "dynamo-planner:1.6.1", "dynamo-planner:1.6.1"),
+        ("1.0.2", "dynamo-planner:1.0.2", "vllm-runtime:1.0.2"),
+        ("1.0.2", "vllm-runtime:1.0.2", "vllm-runtime:1.0.2"),
+    ],
+)
+def test_the_planner_runs_in_an_image_that_has_it(release, given, made):
+    image = {"k8s_planner_image": f"nvcr.io/nvidia/ai-dynamo/{given}"}
+    shaped = values(source(release=release, DynConfig=PLANNER, K8sConfig=image))["planner"]["image"]
+    assert f"{shaped['repository']}:{shaped['tag']}" == f"nvidia/ai-dynamo/{made}"
+
+
 def test_a_malformed_planner_image_is_refused():
     given = source(DynConfig=PLANNER, K8sConfig={"k8s_planner_image": "Bad Image"})
     assert messages(given) == [
@@ -573,6 +608,16 @@ def test_no_encode_workers_can_be_said():
     assert messages(given) == [
         "VS216 WorkerConfig.encode_workers is 0, but Workers.encode is described"
     ]
+
+
+def test_run_scripts_are_in_the_namespace_where_encode_workers_are_looked_for():
+    given = source("trtllm", WorkerConfig={"encode_workers": 1})
+    scripts = local.run_scripts(resolved(given).deployment, "# made")
+    (script,) = scripts.values()
+    assert script.count("DYN_NAMESPACE=serving-demo") == 4
+    assert "dyn://serving-demo." in script
+    without = local.run_scripts(resolved(source("trtllm")).deployment, "# made")
+    assert "DYN_NAMESPACE" not in without["run_0.sh"]
 
 
 # ── engine config as flags ──────────────────────────────────────────────────────────────────────────

@@ -11,10 +11,14 @@ import jsonschema
 import pytest
 import yaml
 from dynamo_inputs import agg, messages, resolved, source, values
+from made import deployment, user
 from paths import ROOT
 
 from valuesmith import cli, cluster, facts
+from valuesmith.deployment import Process
 from valuesmith.diagnostics import ConfigError, render
+from valuesmith.records import replace
+from valuesmith.tree import Leaf, Origin
 
 WHOLE = """\
 namespace: prod
@@ -94,6 +98,19 @@ def test_a_system_without_known_labels_gets_those_of_the_cluster(file):
     text = "nodeLabels:\n  l40s: {pool: small}\n"
     given = unnamed(NodeConfig={"system_name": "l40s"})
     assert values(given, cluster=file(text))["workers"]["agg"]["nodeSelector"] == {"pool": "small"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "kept"), [("hardware", False), ("transport", False), ("mapped", True)]
+)
+def test_interfaces_stand_over_facts_and_under_what_was_asked_for(kind, kept):
+    leaf = Leaf("ib0", Origin(kind))
+    process = Process("dynamo.vllm", (), {}, {"NCCL_SOCKET_IFNAME": leaf})
+    plain = deployment("vllm", {"agg": {}}, config={"cluster.networkInterfaces": user(["eth0"])})
+    role = replace(plain.roles[0], process=process)
+    (made,) = cluster.surrounded(replace(plain, roles=(role,))).roles
+    assert made.process.env["NCCL_SOCKET_IFNAME"].value == ("ib0" if kept else "eth0")
+    assert made.process.env["GLOO_SOCKET_IFNAME"].value == "eth0"
 
 
 def test_no_system_takes_nothing_of_any_system(file):
