@@ -449,6 +449,42 @@ def test_the_channel_of_a_compute_domain_is_the_charts():
     assert "takes the place of compute-domain-channel, the channel of the ComputeDomain" in text
 
 
+# ── the same on other targets ───────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("target", ["llm-d-helm", "llm-d-kustomize", "lws", "fpm"])
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ({"nodename": "a"}, "VS570 {key}.nodename is no setting of a pod"),
+        (
+            {"volumes": [{"name": "a"}, {"name": "a"}]},
+            "VS572 {key}.volumes has two entries with name a",
+        ),
+    ],
+)
+def test_a_slip_in_pod_settings_is_told_by_every_target(target, spec, message):
+    given = agg(target=target, RuntimeConfig={"runtime": "vllm"}, K8sConfig={WORKERS: spec})
+    given["Workers"]["agg"]["extra_cli_args"] = ["--benchmark-mode", "agg"] if target == "fpm" else []
+    assert message.format(key=WORKERS) in messages(given)
+
+
+@pytest.mark.parametrize("target", ["llm-d-helm", "llm-d-kustomize"])
+@pytest.mark.parametrize(
+    ("main", "code"),
+    [
+        ({"args": ["x"]}, "VS573"),
+        ({"name": "other"}, "VS573"),
+        ({"resources": {"limits": None}}, "VS554"),
+    ],
+)
+def test_llm_d_keeps_its_plan_too(target, main, code):
+    given = agg(target=target, K8sConfig={WORKERS: {"mainContainer": main}})
+    (text,) = messages(given)
+    assert text.startswith(f"{code} {WORKERS}.mainContainer")
+    assert "each agg pod" in text or "planned container is called" in text
+
+
 # ── the frontend's port ─────────────────────────────────────────────────────────────────────────────
 
 

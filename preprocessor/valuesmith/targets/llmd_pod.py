@@ -9,6 +9,7 @@ from typing import Any
 from valuesmith import facts
 from valuesmith.deployment import Deployment
 from valuesmith.diagnostics import Collector
+from valuesmith.targets import pod_plan, pod_spec
 from valuesmith.targets.llmd_facts import facts_table, flag
 from valuesmith.targets.llmd_settings import Settings
 from valuesmith.targets.llmd_wiring import Server
@@ -174,11 +175,34 @@ def _user(
         return spec
     extra = dict(leaf.value)
     main = extra.pop("mainContainer", None)
+    _check_passed(deployment, server, settings, name, problems)
     if isinstance(main, Mapping):
         _check_amounts(main, settings, server, leaf.place(("mainContainer", "resources")), problems)
         extra["containers"] = [{"name": name, **main}, *extra.get("containers", [])]
     merged: Plain = merge(spec, extra)
     return merged
+
+
+def _check_passed(
+    deployment: Deployment, server: Server, settings: Settings, name: str, problems: Collector
+) -> None:
+    """Pod settings that do not exist, or that would change what the plan computed."""
+    spec = pod_spec.pod_spec(deployment.config, "worker_extra_pod_spec")
+    if spec is None:
+        return
+    role = server.role
+    planned = pod_plan.Planned(
+        each=f"each {role.name} pod",
+        resource=settings.resource,
+        gpus=server.gpus,
+        words=" ".join(role.process.command) if role.process is not None else "",
+        instead=f"flags stand in Workers.{role.name}.extra_cli_args",
+        pods=server.nodes * int(role.replicas.value),
+        container=name,
+    )
+    pod_spec.check_shape(spec, problems)
+    pod_plan.check_taken(spec, planned, problems)
+    pod_plan.check_process(spec, planned, problems)
 
 
 def _check_amounts(

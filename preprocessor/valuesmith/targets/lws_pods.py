@@ -6,7 +6,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from valuesmith.diagnostics import Collector
 from valuesmith.runtimes import Rendered, Resolved, flavors, ranks
+from valuesmith.targets import pod_spec
 from valuesmith.targets.shapes import Nested, hardware_leaf
 from valuesmith.tree import Leaf, Origin, derived
 
@@ -61,9 +63,12 @@ def _role(found: Resolved, role: Rendered) -> Nested:
     if security is not None:
         shaped["securityContext"] = leaf(found, role.name, "securityContext", security)
     shaped |= _volumes(found, role)
-    extra = found.request.leaf("K8sConfig", "worker_extra_pod_spec")
-    if extra is not None and extra.value:
-        shaped["extraPodSpec"] = extra
+    extra = pod_spec.pod_spec(found.request.deployment.config, "worker_extra_pod_spec")
+    if extra is not None:
+        problems = Collector()
+        pod_spec.check_shape(extra, problems)
+        problems.raise_errors()
+        shaped["extraPodSpec"] = extra.leaf
     return shaped
 
 

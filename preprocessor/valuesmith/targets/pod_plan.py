@@ -22,7 +22,7 @@ class Planned:
     *each* says which pods (``each pod of decode``), *pods* how many there are, *words* what their
     process is started with, *instead* how to change that. *volumes*, *mounts* and *env* are names that
     the chart owns there, with what stands behind them; *known* are volumes that a mount may name,
-    *pairs* paths whose volumes are looked at by :func:`own_pair`.
+    *pairs* paths whose volumes are looked at by :func:`own_pair`. *container* is the engine's name.
     """
 
     each: str
@@ -37,13 +37,14 @@ class Planned:
     known: tuple[str, ...] = ()
     pairs: tuple[str, ...] = ()
     pods: int = 1
+    container: str = "main"
 
 
 def check(spec: PodSpec, planned: Planned, problems: Collector) -> None:
     """Everything in *spec* that would change what the plan computed."""
     check_gpus(spec, planned, problems)
-    _check_others(spec, planned, problems)
-    _check_process(spec, planned, problems)
+    check_taken(spec, planned, problems)
+    check_process(spec, planned, problems)
     _check_ports(spec, planned, problems)
     _check_owned(spec, planned, problems)
     _check_mounts(spec, planned, problems)
@@ -64,6 +65,11 @@ def check_gpus(spec: PodSpec, planned: Planned, problems: Collector) -> None:
                 problems.error("VS554", message, spec.at(*path), hint)
             else:
                 _refuse_amount(spec, path, said, planned, problems)
+
+
+def check_taken(spec: PodSpec, planned: Planned, problems: Collector) -> None:
+    """Accelerators that a null takes away, or that a container beside the main one takes."""
+    _check_others(spec, planned, problems)
     for taken in _taken_away(spec, planned.resource) if planned.gpus else ():
         _refuse_amount(
             spec, taken, f"{spec.name(*taken)} takes away {planned.resource}", planned, problems
@@ -103,11 +109,11 @@ def is_device(resource: str) -> bool:
 
 
 def _check_others(spec: PodSpec, planned: Planned, problems: Collector) -> None:
-    """Containers beside the main one: none is called main, none takes GPUs."""
+    """Containers beside the main one: none has its name, none takes GPUs."""
     for group in ("containers", "initContainers"):
         for index, container in spec.items(group):
-            if container.get("name") == "main":
-                message = f"{spec.name(group, index)} is called main, as the planned container is"
+            if container.get("name") == planned.container:
+                message = f"{spec.name(group, index)} is called {planned.container}, as the planned container is"
                 hint = f"settings of the main container stand in {spec.key}.{MAIN}"
                 problems.error("VS573", message, spec.at(group, index), hint)
             resources = container.get("resources")
@@ -120,15 +126,16 @@ def _check_others(spec: PodSpec, planned: Planned, problems: Collector) -> None:
                         _refuse_amount(spec, (*path, name), said, planned, problems)
 
 
-def _check_process(spec: PodSpec, planned: Planned, problems: Collector) -> None:
+def check_process(spec: PodSpec, planned: Planned, problems: Collector) -> None:
+    """What the main container is called and started with, and where its pods run."""
     for key in ("command", "args"):
         if key in spec.main:
             message = f"{spec.name(MAIN, key)} would replace what {planned.each} is started with"
             message += f" ({planned.words})"
             problems.error("VS573", message, spec.at(MAIN, key), planned.instead)
-    name = spec.main.get("name", "main")
-    if name != "main":
-        message = f"{spec.name(MAIN, 'name')} is {name}, but the planned container is called main"
+    name = spec.main.get("name", planned.container)
+    if name != planned.container:
+        message = f"{spec.name(MAIN, 'name')} is {name}, but the planned container is called {planned.container}"
         problems.error("VS573", message, spec.at(MAIN, "name"), "remove it")
     if spec.value.get("nodeName") and planned.pods > 1:
         message = f"{spec.name('nodeName')} would put all {planned.pods} pods on one node"
