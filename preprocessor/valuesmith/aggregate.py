@@ -278,7 +278,10 @@ def build(tree: Tree) -> Deployment:
 def _role(tree: Tree, name: str, problems: Collector) -> Role:
     count = tree.leaf("WorkerConfig", f"{name}_workers")
     if count is None or count.value is None:
-        count = derived(1, f"one {name} worker unless WorkerConfig.{name}_workers says more")
+        # Problems of the role as a whole are shown here, so there must be a place.
+        near = _described(tree, name)
+        text = f"one {name} worker unless WorkerConfig.{name}_workers says more"
+        count = derived(1, text, at=near.at if near is not None else _first_place(tree))
     if not isinstance(count.value, int) or count.value < 1:
         why = "Workers.encode is described" if name == "encode" else f"this mode needs {name} workers"
         problems.error(

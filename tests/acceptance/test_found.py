@@ -44,3 +44,16 @@ def test_a_target_that_lacks_its_runtime_is_shown_where_it_was_chosen(tmp_path, 
     source = ROOT / "examples" / "qwen3-32b-agg.yaml"
     assert cli.run(["render", str(source), "--target", "lws", "-o", str(tmp_path / "out")]) == 1
     assert "--target:1:1: E_RUNTIME the target lws needs a runtime" in capsys.readouterr().err
+
+
+def test_a_role_whose_number_of_workers_is_not_given_still_has_a_place(tmp_path, capsys):
+    source = tmp_path / "wide.yaml"
+    source.write_text(
+        "backend: vllm\n"
+        "target: llm-d-kustomize\n"
+        "ServiceConfig: {model_path: some/model}\n"
+        "Workers:\n"
+        "  agg: {tensor_parallel_size: 16}\n"
+    )
+    assert cli.run(["render", str(source), "-o", str(tmp_path / "out")]) == 1
+    assert f"{source}:5:31: VS546 one agg worker needs several nodes" in capsys.readouterr().err

@@ -520,7 +520,7 @@ def test_several_mistakes_are_told_together() -> None:
 
 def test_multinode_false_contradicts_a_worker_on_two_nodes() -> None:
     found = errors(lambda: wide({"LlmdConfig": {"multinode": False}}))
-    assert ("VS529", "LlmdConfig.multinode is false, but a prefill worker needs 2 nodes") in found
+    assert ("VS529", "LlmdConfig.multinode is false, but one prefill worker needs 2 nodes") in found
 
 
 def test_an_old_vllm_cannot_split_a_model_over_nodes() -> None:

@@ -103,7 +103,7 @@ def _workload(deployment: Deployment, problems: Collector) -> str:
             hint = "use target llm-d-helm, which makes a LeaderWorkerSet"
         problems.error(
             "VS546",
-            f"a {wide[0].name} worker needs several nodes, and the pods of a Deployment stand alone",
+            f"one {wide[0].name} worker needs several nodes, and the pods of a Deployment stand alone",
             wide[0].replicas.at,
             hint,
         )

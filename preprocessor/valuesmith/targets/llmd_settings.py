@@ -191,7 +191,7 @@ def _multinode(deployment: Deployment, problems: Collector) -> bool:
         nodes = role.plan.nodes if role.plan is not None else 1
         problems.error(
             "VS529",
-            f"LlmdConfig.multinode is false, but a {role.name} worker needs {nodes} nodes",
+            f"LlmdConfig.multinode is false, but one {role.name} worker needs {nodes} nodes",
             leaf.at,
             "remove the key, or choose parallel sizes that fit NodeConfig.num_gpus_per_node",
         )
