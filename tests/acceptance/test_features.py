@@ -530,6 +530,24 @@ def test_no_planner_without_its_config():
     assert "planner" not in values(source())
 
 
+def test_an_image_without_a_planner_is_told():
+    given = source(K8sConfig={"k8s_planner_image": "team/planner:1.6.1"})
+    assert found(given, "warning") == [
+        "VS568 K8sConfig.k8s_planner_image has no effect without a planner"
+    ]
+    assert (
+        found(source(DynConfig=PLANNER, K8sConfig={"k8s_planner_image": "a/b:1.6.1"}), "warning") == []
+    )
+
+
+def test_target_fpm_has_no_frontend_to_pass_settings_to():
+    given = agg(target="fpm", K8sConfig={FRONTEND: {"hostNetwork": True}})
+    given["Workers"]["agg"]["extra_cli_args"] = ["--benchmark-mode", "agg"]
+    assert messages(given) == [
+        "VS552 target fpm has no frontend: K8sConfig.frontend_extra_pod_spec has no effect"
+    ]
+
+
 def test_a_default_planner_image_follows_the_release_and_one_of_your_own_stays():
     old = "nvcr.io/nvidia/ai-dynamo/dynamo-planner:1.2.1"
     given = source(DynConfig=PLANNER, K8sConfig={"k8s_planner_image": old})

@@ -67,6 +67,10 @@ def notes(deployment: Deployment) -> Iterator[Diagnostic]:
         )
         hint = "the operator's Service and probes use that port"
         yield Diagnostic("VS578", message, port.at, hint, "note")
+    image = config.leaf("K8sConfig.k8s_planner_image")
+    if image is not None and image.is_user and image.value and PLANNER not in deployment.services:
+        message = "K8sConfig.k8s_planner_image has no effect without a planner"
+        yield Diagnostic("VS568", message, image.at, "give DynConfig.planner_config", "warning")
     version = config.leaf("K8sConfig.dgd_api_version")
     if version is not None and version.value == "v1beta1" and release(deployment) < (1, 2):
         message = f"K8sConfig.dgd_api_version is v1beta1, which Dynamo {deployment.dynamo_version} does not serve"

@@ -103,6 +103,10 @@ def _check_deployment(deployment: Deployment, role: Role, problems: Collector) -
                 f"remove DynConfig.{key}"
                 + (" (ModelConfig.prefix turns the router on)" if leaf.origin.kind == "rule" else ""),
             )
+    front = config.leaf("K8sConfig.frontend_extra_pod_spec")
+    if front is not None and front.value:
+        message = "target fpm has no frontend: K8sConfig.frontend_extra_pod_spec has no effect"
+        problems.error("VS552", message, front.at, "remove it")
     plan = role.plan
     dp = role.parameters.get("data_parallel_size")
     if (
