@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from valuesmith import cluster, facts, releases
+from valuesmith import cluster, facts, releases, topology
 from valuesmith.deployment import ROLES, Deployment, Role
 from valuesmith.diagnostics import Collector, ConfigError, Diagnostic, Position, Source, did_you_mean
 from valuesmith.records import dataclass, fields, replace
@@ -82,6 +82,7 @@ def decide(tree: Tree, options: Options) -> tuple[Tree, tuple[Diagnostic, ...]]:
     """
     tree = tree.updated(_option_leaves(options))
     problems = Collector()
+    topology.check_names_given(tree, problems)
     target = _target(tree, problems)
     backend = _backend(tree, target, problems)
     problems.raise_errors()
@@ -115,12 +116,8 @@ def _target(tree: Tree, problems: Collector) -> Leaf:
             return given
         if given.value in target.aliases:
             return given.because("alias", name, f"{given.value} is a name of {name}")
-    problems.error(
-        "VS201",
-        f"unknown target {given.value}",
-        given.at,
-        did_you_mean(str(given.value), known) or f"known targets: {', '.join(known)}",
-    )
+    hint = did_you_mean(str(given.value), known) or f"known targets: {', '.join(known)}"
+    problems.error("VS201", f"unknown target {given.value}", given.at, hint)
     return given
 
 
@@ -144,8 +141,8 @@ def _backend(tree: Tree, target: Leaf, problems: Collector) -> Leaf:
             )
         return given
     image = tree.leaf("K8sConfig.k8s_image")
-    reference = parse_reference(str(image.value)) if image is not None and image.value else None
-    named = named_backend(reference) if reference else None
+    found = parse_reference(str(image.value)) if image is not None and image.value else None
+    named = named_backend(found) if found else None
     if image is not None and named is not None:
         return derived(named, f"the runtime image {image.value}", ("K8sConfig.k8s_image", image))
     if target.value == "lws":
@@ -278,10 +275,9 @@ def build(tree: Tree) -> Deployment:
 def _role(tree: Tree, name: str, problems: Collector) -> Role:
     count = tree.leaf("WorkerConfig", f"{name}_workers")
     if count is None or count.value is None:
-        # Problems of the role as a whole are shown here, so there must be a place.
-        near = _described(tree, name)
         text = f"one {name} worker unless WorkerConfig.{name}_workers says more"
-        count = derived(1, text, at=near.at if near is not None else _first_place(tree))
+        near = _described(tree, name)  # where problems of the whole role are shown
+        count = derived(1, text, at=near.at if near else _first_place(tree))
     if not isinstance(count.value, int) or count.value < 1:
         why = "Workers.encode is described" if name == "encode" else f"this mode needs {name} workers"
         problems.error(

@@ -179,6 +179,36 @@ def budget(roles: Iterable[Role]) -> list[Budget]:
     return rows
 
 
+# Keys that name objects which exist already, or will: what each names, the pattern, the pattern in words.
+_LABEL = (
+    r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?",
+    "lower-case letters, digits and inner hyphens, at most 63",
+)
+_SUBDOMAIN = (
+    r"(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*",
+    "lower-case letters, digits, inner hyphens and dots, at most 253",
+)
+_NAMED = {
+    ("K8sConfig", "k8s_namespace"): ("namespace", *_LABEL),
+    ("K8sConfig", "k8s_image_pull_secret"): ("Secret", *_SUBDOMAIN),
+    ("K8sConfig", "hf_token_secret"): ("Secret", *_SUBDOMAIN),
+    ("LlmdConfig", "hf_token_secret"): ("Secret", *_SUBDOMAIN),
+    ("K8sConfig", "k8s_pvc_name"): ("PersistentVolumeClaim", *_SUBDOMAIN),
+}
+
+
+def check_names_given(tree: Tree, problems: Collector) -> None:
+    """Names of a namespace, of Secrets and of a volume claim, at the places that give them."""
+    for path, (kind, pattern, words) in _NAMED.items():
+        leaf = tree.leaf(*path)
+        if leaf is None or leaf.value is None or (not leaf.value and kind != "namespace"):
+            continue
+        text = str(leaf.value)
+        if not re.fullmatch(pattern, text):
+            message = f"{'.'.join(path)} {text!r} cannot name a {kind}: {words}"
+            problems.error("VS241", message, leaf.at, f"for example {_cleaned(text)}")
+
+
 def check_name(name: Leaf, key: str, limit: int, problems: Collector) -> None:
     """*name* must be a DNS-1035 label of at most *limit* characters."""
     text = str(name.value)
@@ -200,7 +230,7 @@ def check_name(name: Leaf, key: str, limit: int, problems: Collector) -> None:
 
 
 def _cleaned(text: str) -> str:
-    cleaned = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
+    cleaned = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:50].rstrip("-")
     return cleaned if NAME.fullmatch(cleaned) else f"m-{cleaned}".rstrip("-")
 
 

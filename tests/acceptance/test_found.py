@@ -57,3 +57,53 @@ def test_a_role_whose_number_of_workers_is_not_given_still_has_a_place(tmp_path,
     )
     assert cli.run(["render", str(source), "-o", str(tmp_path / "out")]) == 1
     assert f"{source}:5:31: VS546 one agg worker needs several nodes" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("assigned", "message"),
+    [
+        (
+            "K8sConfig.k8s_namespace=Bad NS",
+            (
+                "--set:1:25: VS241 K8sConfig.k8s_namespace 'Bad NS' cannot name a namespace: "
+                "lower-case letters, digits and inner hyphens, at most 63"
+            ),
+        ),
+        (
+            "K8sConfig.k8s_image_pull_secret=Bad_Secret",
+            (
+                "--set:1:33: VS241 K8sConfig.k8s_image_pull_secret 'Bad_Secret' cannot name a Secret: "
+                "lower-case letters, digits, inner hyphens and dots, at most 253"
+            ),
+        ),
+        ("K8sConfig.hf_token_secret=-x", "VS241 K8sConfig.hf_token_secret '-x' cannot name a Secret"),
+        (
+            "LlmdConfig.hf_token_secret=a..b",
+            "VS241 LlmdConfig.hf_token_secret 'a..b' cannot name a Secret",
+        ),
+        (
+            "K8sConfig.k8s_pvc_name=my models",
+            "VS241 K8sConfig.k8s_pvc_name 'my models' cannot name a PersistentVolumeClaim",
+        ),
+    ],
+)
+@pytest.mark.parametrize("target", ["dynamo", "llm-d-helm", "llm-d-kustomize"])
+def test_a_name_that_kubernetes_refuses_is_shown_where_it_is_given(
+    tmp_path, capsys, assigned, message, target
+):
+    words = ["render", str(INPUT), "--target", target, "-o", str(tmp_path / "out"), "--set", assigned]
+    assert cli.run(words) == 1
+    assert message in capsys.readouterr().err
+
+
+def test_a_namespace_given_as_an_option_is_checked_too(tmp_path, capsys):
+    words = ["render", str(INPUT), "-o", str(tmp_path / "out"), "-n", ""]
+    assert cli.run(words) == 1
+    assert "--namespace:1:1: VS241 K8sConfig.k8s_namespace '' cannot name" in capsys.readouterr().err
+
+
+def test_names_that_kubernetes_takes_are_taken(tmp_path):
+    words = ["render", str(INPUT), "-o", str(tmp_path / "out"), "-n", "0-team"]
+    for assigned in ("K8sConfig.hf_token_secret=my.secret-1", "K8sConfig.k8s_pvc_name=a.b-c"):
+        words += ["--set", assigned]
+    assert cli.run(words) == 0
