@@ -136,12 +136,6 @@ def test_the_benchmark_script_treats_values_as_data(
     assert not (tmp_path / "x").exists()
 
 
-def test_the_scripts_of_the_chart_hold_nothing_that_kubernetes_expands() -> None:
-    for path in (CHART / "files").iterdir():
-        assert "$(" not in path.read_text("utf-8")
-        assert "$$" not in path.read_text("utf-8")
-
-
 def test_the_test_hook_asks_the_frontend(render: Renderer) -> None:
     pod = of_kind(render("dynamo", values(), hooks=True), "Pod")
     assert pod["metadata"]["annotations"]["helm.sh/hook"] == "test"

@@ -176,6 +176,10 @@ def test_a_variable_given_twice_is_refused(render: Renderer) -> None:
             },
             "gpusPerPod is 8",
         ),
+        (
+            {"leader": {"extraPodSpec": {"mainContainer": {"resources": {"limits": None}}}}},
+            "leader.extraPodSpec.mainContainer.resources.limits: nvidia.com/gpu is taken away",
+        ),
         ({"leader": {"extraVolumeMounts": [{"name": "x", "mountPath": "/x"}]}}, "mounts the volume x"),
         ({"unknownKey": 1}, "unknownKey"),
         ({"leader": {"argz": []}}, "argz"),
@@ -392,6 +396,14 @@ def test_pull_secrets_and_tolerations_are_taken_as_lists(render: Renderer) -> No
         spec = template(render("lws", values), role)["spec"]
         assert spec["imagePullSecrets"] == [{"name": "one"}, {"name": "two"}]
         assert spec["tolerations"] == tolerations
+
+
+def test_another_tag_of_a_role_drops_the_charts_digest(render: Renderer) -> None:
+    digest = f"sha256:{'0' * 64}"
+    over = {"image": {"digest": digest}, "worker": {"image": {"tag": "v2"}}}
+    objects = render("lws", merged(GROUP, over))
+    assert engine(objects)["image"] == f"a/b:v1@{digest}"
+    assert engine(objects, "worker")["image"] == "a/b:v2"
 
 
 def test_the_test_hook_asks_the_service(render: Renderer) -> None:

@@ -20,6 +20,29 @@ each item once; any other list (args, command) is replaced.
 {{- end -}}
 
 {{- /*
+common.podExtras: a pod spec with a component's hatches laid over it: extraVolumes, extraVolumeMounts, then extraPodSpec.
+Takes: dict "podSpec", "values" (the component's, with those three keys, each of which may be missing), "main" (as
+common.podSpecMerge), "where" (for messages). Fails as common.checkPod.
+*/}}
+{{- define "common.podExtras" -}}
+{{- $own := dict -}}
+{{- with .values.extraVolumes -}}
+{{- $_ := set $own "volumes" . -}}
+{{- end -}}
+{{- with .values.extraVolumeMounts -}}
+{{- $_ := set $own "mainContainer" (dict "volumeMounts" .) -}}
+{{- end -}}
+{{- $spec := .podSpec -}}
+{{- range $extra := list $own (default dict .values.extraPodSpec) -}}
+{{- if $extra -}}
+{{- $spec = include "common.podSpecMerge" (dict "podSpec" $spec "main" $.main "extra" $extra) | fromYaml -}}
+{{- end -}}
+{{- end -}}
+{{- include "common.checkPod" (dict "podSpec" $spec "where" .where) -}}
+{{- include "common.yaml" $spec -}}
+{{- end -}}
+
+{{- /*
 common.mergeKeys: what makes an item of a list the same item, by the list's key. "whole" items replace each other
 (a volume has one source, a variable one value); the others merge.
 */}}
@@ -118,15 +141,30 @@ common.checkPod: prints nothing; fails when a container mounts a volume that the
 Takes: dict "podSpec", "where" (for the message).
 */}}
 {{- define "common.checkPod" -}}
-{{- $volumes := list -}}
-{{- range default list .podSpec.volumes -}}
-{{- $volumes = append $volumes .name -}}
-{{- end -}}
+{{- $volumes := include "common.names" .podSpec.volumes | fromYamlArray -}}
 {{- $where := .where -}}
 {{- range $container := concat (default list .podSpec.initContainers) (default list .podSpec.containers) -}}
 {{- range $mount := default list $container.volumeMounts -}}
 {{- if not (has $mount.name $volumes) -}}
 {{- fail (printf "%s: container %s mounts the volume %s at %s, but the pod has no such volume (it has: %s)" $where $container.name $mount.name $mount.mountPath (default "none" (join ", " (sortAlpha $volumes)))) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- /*
+common.checkPodGpus: prints nothing; fails when extraPodSpec left the main container another number of accelerators, or none.
+Takes: dict "podSpec", "main" (as common.podSpecMerge), "accelerator", "gpus", "where" (what extraPodSpec stands in; "" for the
+top of the values).
+*/}}
+{{- define "common.checkPodGpus" -}}
+{{- $at := printf "%s.extraPodSpec.mainContainer.resources" .where | trimPrefix "." -}}
+{{- range $container := .podSpec.containers -}}
+{{- if eq $container.name (default "main" $.main) -}}
+{{- range $part := list "requests" "limits" -}}
+{{- include "common.checkGpus" (dict
+      "accelerator" $.accelerator "gpus" $.gpus "amounts" (get (default dict $container.resources) $part) "final" true
+      "where" (printf "%s.%s" $at $part)) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}

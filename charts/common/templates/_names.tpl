@@ -9,6 +9,15 @@ Takes: the root context. At most 63 characters, without a hyphen at the end.
 {{- end -}}
 
 {{- /*
+common.suffixed: the full name with an ending, cut so that 63 characters hold both.
+Takes: dict "root", "suffix" (with its hyphen).
+*/}}
+{{- define "common.suffixed" -}}
+{{- $room := slice (until 63) (len .suffix) | len -}}
+{{- printf "%s%s" (include "common.fullname" .root | trunc $room | trimSuffix "-") .suffix -}}
+{{- end -}}
+
+{{- /*
 common.selectorLabels: the labels that select pods of this release and no other. They hold no version.
 Takes: dict "root" (context), "component" (name; leave it out to select all of the release).
 */}}
@@ -53,6 +62,20 @@ Takes: dict "root", "name", "component", "version", "labels", "annotations" (all
 {{- end -}}
 
 {{- /*
+common.podMetadata: labels and annotations of pods: commonLabels, then the pods' own, then those that select; common.metadata is
+for objects.
+Takes: dict "root", "labels", "annotations", "selector" (labels; all but root and selector may be left out).
+*/}}
+{{- define "common.podMetadata" -}}
+{{- $metadata := dict "labels" (mergeOverwrite
+      (default dict .root.Values.commonLabels | deepCopy) (default dict .labels | deepCopy) (deepCopy .selector)) -}}
+{{- with .annotations -}}
+{{- $_ := set $metadata "annotations" . -}}
+{{- end -}}
+{{- include "common.yaml" $metadata -}}
+{{- end -}}
+
+{{- /*
 common.image: registry/repository:tag@digest.
 Takes: dict "root", "image" (registry, repository, tag, digest), "where" (for messages).
 global.imageRegistry takes the place of the image's own registry.
@@ -77,6 +100,24 @@ global.imageRegistry takes the place of the image's own registry.
 {{- with $image.digest -}}
 {{- printf "@%s" . -}}
 {{- end -}}
+{{- end -}}
+
+{{- /*
+common.imageOver: the fields of an image with another's that are given laid over them. Another repository or tag drops the digest.
+Takes: dict "base", "over" (may be null).
+*/}}
+{{- define "common.imageOver" -}}
+{{- $image := deepCopy .base -}}
+{{- $over := default dict .over -}}
+{{- if or $over.repository $over.tag -}}
+{{- $_ := set $image "digest" "" -}}
+{{- end -}}
+{{- range $key, $value := $over -}}
+{{- with $value -}}
+{{- $_ := set $image $key . -}}
+{{- end -}}
+{{- end -}}
+{{- include "common.yaml" $image -}}
 {{- end -}}
 
 {{- /*

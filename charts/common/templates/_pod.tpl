@@ -9,7 +9,7 @@ Takes: dict "root", "modelCache" (claimName, create). A claim that the chart mak
 {{- if $cache.claimName -}}
 {{- $cache.claimName -}}
 {{- else if $cache.create -}}
-{{- printf "%s-model-cache" (include "common.fullname" .root | trunc 51 | trimSuffix "-") -}}
+{{- include "common.suffixed" (dict "root" .root "suffix" "-model-cache") -}}
 {{- end -}}
 {{- end -}}
 
@@ -60,7 +60,7 @@ Takes: dict "root", "modelCache" (create, claimName, size, storageClass, accessM
 {{- $metadata := include "common.metadata" (dict
       "root" .root "name" (include "common.modelCacheClaim" .) "component" "model-cache" "version" .version
       "annotations" (dict "helm.sh/resource-policy" "keep")) | fromYaml -}}
-{{- include "common.yaml" (dict "apiVersion" "v1" "kind" "PersistentVolumeClaim" "metadata" $metadata "spec" $spec) -}}
+{{- include "common.object" (dict "apiVersion" "v1" "kind" "PersistentVolumeClaim" "metadata" $metadata "spec" $spec) -}}
 {{- end -}}
 {{- end -}}
 

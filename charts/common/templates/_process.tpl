@@ -37,10 +37,26 @@ prints compact JSON; a text that starts with "-" and is no number is joined by "
 {{- end -}}
 {{- end -}}
 {{- end -}}
-{{- range $item := default list .extraArgs -}}
-{{- $words = append $words (include "common.word" $item) -}}
+{{- include "common.yaml" (concat $words (include "common.words" .extraArgs | fromYamlArray)) -}}
+{{- end -}}
+
+{{- /*
+common.words: each item of a list as one word, or "[]". Takes: the list, or null.
+*/}}
+{{- define "common.words" -}}
+{{- $words := list -}}
+{{- range default list . -}}
+{{- $words = append $words (include "common.word" .) -}}
 {{- end -}}
 {{- include "common.yaml" $words -}}
+{{- end -}}
+
+{{- /*
+common.literal: a word that Kubernetes hands on as it is: it takes $(NAME) for a reference and $$ for a dollar sign.
+Takes: the word.
+*/}}
+{{- define "common.literal" -}}
+{{- . | replace "$" "$$" -}}
 {{- end -}}
 
 {{- /*
@@ -49,31 +65,46 @@ Takes: dict "extraEnv" (list of EnvVar entries), "env" (map name -> text), "wher
 */}}
 {{- define "common.env" -}}
 {{- $where := default "env" .where -}}
-{{- $entries := list -}}
-{{- $names := list -}}
-{{- range $entry := default list .extraEnv -}}
-{{- $entries = append $entries $entry -}}
-{{- $names = append $names $entry.name -}}
-{{- end -}}
-{{- $env := default dict .env -}}
-{{- range $name := keys $env | sortAlpha -}}
-{{- $value := get $env $name -}}
+{{- $entries := default list .extraEnv -}}
+{{- range $name, $value := default dict .env -}}
 {{- if not (kindIs "invalid" $value) -}}
 {{- $entries = append $entries (dict "name" $name "value" (include "common.word" $value)) -}}
-{{- $names = append $names $name -}}
 {{- end -}}
 {{- end -}}
-{{- include "common.unique" (dict "names" $names "where" $where "what" "environment variable") -}}
+{{- include "common.unique" (dict "items" $entries "where" $where "what" "environment variable") -}}
 {{- include "common.yaml" $entries -}}
 {{- end -}}
 
 {{- /*
+common.tokenEnv: list of the one EnvVar entry HF_TOKEN, read from a Secret, or "[]".
+Takes: dict "name", "key" (of the Secret; name "" for none), or null.
+*/}}
+{{- define "common.tokenEnv" -}}
+{{- if (default dict .).name -}}
+{{- include "common.yaml" (list (dict "name" "HF_TOKEN" "valueFrom" (dict "secretKeyRef" (dict "name" .name "key" .key)))) -}}
+{{- else -}}
+[]
+{{- end -}}
+{{- end -}}
+
+{{- /*
+common.names: the names of a list's items, in their order, or "[]". Takes: a list of maps with a name, or null.
+*/}}
+{{- define "common.names" -}}
+{{- $names := list -}}
+{{- range default list . -}}
+{{- $names = append $names .name -}}
+{{- end -}}
+{{- include "common.yaml" $names -}}
+{{- end -}}
+
+{{- /*
 common.unique: prints nothing; fails when a name is there twice.
-Takes: dict "names" (list), "where", "what" (for the message).
+Takes: dict "names" (list) or "items" (list of maps with a name), "where", "what" (for the message).
 */}}
 {{- define "common.unique" -}}
 {{- $seen := dict -}}
-{{- range $name := .names -}}
+{{- range $name := default (include "common.names" .items | fromYamlArray) .names -}}
 {{- if hasKey $seen $name -}}
 {{- fail (printf "%s: the %s %s is given twice" $.where $.what $name) -}}
 {{- end -}}

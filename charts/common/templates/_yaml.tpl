@@ -18,7 +18,10 @@ Takes: the value itself. The text can be indented into a manifest or read back b
 {{- end -}}
 {{- end -}}
 {{- join "\n" $lines -}}
-{{- else if and (kindIs "slice" $value) $value -}}
+{{- else if and (kindIs "slice" $value) (not $value) -}}
+{{- /* What concat makes of empty lists would be null. */ -}}
+[]
+{{- else if kindIs "slice" $value -}}
 {{- range $item := $value -}}
 {{- $lines = append $lines (printf "- %s" (include "common.yaml" $item | indent 2 | trim)) -}}
 {{- end -}}

@@ -40,32 +40,19 @@ Takes: dict "root", "component" (its name).
 {{- end -}}
 
 {{- /*
+dynamo.metadata: metadata of an object, with the Dynamo release as its version.
+Takes: dict "root", "name", "component", "labels", "annotations".
+*/}}
+{{- define "dynamo.metadata" -}}
+{{- include "common.metadata" (merge (dict "version" .root.Values.dynamoVersion) .) -}}
+{{- end -}}
+
+{{- /*
 dynamo.endpoint: URL of the frontend inside the cluster.
 Takes: the root context.
 */}}
 {{- define "dynamo.endpoint" -}}
 {{- printf "http://%s.%s.svc:8000" (include "dynamo.service" (dict "root" . "component" .Values.frontend.component)) .Release.Namespace -}}
-{{- end -}}
-
-{{- /*
-dynamo.image: a component's image fields over the chart's. A repository or tag of its own drops the chart's digest.
-Takes: dict "root", "image" (of the component), "where".
-*/}}
-{{- define "dynamo.image" -}}
-{{- $image := deepCopy .root.Values.image -}}
-{{- range $key, $value := default dict .image -}}
-{{- if $value -}}
-{{- if has $key (list "repository" "tag") -}}
-{{- $_ := set $image "digest" "" -}}
-{{- end -}}
-{{- end -}}
-{{- end -}}
-{{- range $key, $value := default dict .image -}}
-{{- if $value -}}
-{{- $_ := set $image $key $value -}}
-{{- end -}}
-{{- end -}}
-{{- include "common.yaml" $image -}}
 {{- end -}}
 
 {{- /*
@@ -98,8 +85,7 @@ Takes: dict "root", "entry" (of dynamo.components). Empty parts when the compone
 {{- if or (hasKey (default dict $c.env) "ENGINE_CONFIG") (not $c.command) -}}
 {{- fail (printf "%s: with engineConfigMode inline, command must be given and ENGINE_CONFIG is the chart's own" $where) -}}
 {{- end -}}
-{{- /* Kubernetes takes $(NAME) in a value for a reference and $$ for a dollar sign. */ -}}
-{{- $_ := set $result "env" (dict "ENGINE_CONFIG" ($text | replace "$" "$$")) -}}
+{{- $_ := set $result "env" (dict "ENGINE_CONFIG" (include "common.literal" $text)) -}}
 {{- $script := printf `printf %%s "$ENGINE_CONFIG" > %s && exec "$@"` $file -}}
 {{- $_ := set $result "command" (concat (list "sh" "-c" $script "sh") $c.command) -}}
 {{- end -}}
@@ -108,9 +94,9 @@ Takes: dict "root", "entry" (of dynamo.components). Empty parts when the compone
 {{- end -}}
 
 {{- define "dynamo.engineConfigsName" -}}
-{{- printf "%s-engine-configs" (include "common.fullname" . | trunc 48 | trimSuffix "-") -}}
+{{- include "common.suffixed" (dict "root" . "suffix" "-engine-configs") -}}
 {{- end -}}
 
 {{- define "dynamo.channelName" -}}
-{{- default (printf "%s-channel" (include "common.fullname" . | trunc 55 | trimSuffix "-")) .Values.computeDomain.channelName -}}
+{{- default (include "common.suffixed" (dict "root" . "suffix" "-channel")) .Values.computeDomain.channelName -}}
 {{- end -}}

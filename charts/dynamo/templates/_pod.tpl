@@ -32,11 +32,9 @@ Takes: dict "root", "entry" (of dynamo.components).
 {{- if not (kindIs "invalid" $c.terminationGracePeriodSeconds) -}}
 {{- $_ := set $spec "terminationGracePeriodSeconds" $c.terminationGracePeriodSeconds -}}
 {{- end -}}
-{{- $spec = include "common.podSpecMerge" (dict "podSpec" $spec "extra" (dict
-      "volumes" (default list $c.extraVolumes)
-      "mainContainer" (dict "volumeMounts" (default list $c.extraVolumeMounts)))) | fromYaml -}}
-{{- $spec = include "common.podSpecMerge" (dict "podSpec" $spec "extra" $c.extraPodSpec) | fromYaml -}}
-{{- include "common.checkPod" (dict "podSpec" $spec "where" $where) -}}
+{{- $spec = include "common.podExtras" (dict "podSpec" $spec "values" $c "where" $where) | fromYaml -}}
+{{- include "common.checkPodGpus" (dict
+      "podSpec" $spec "accelerator" .root.Values.accelerator.resource "gpus" $c.gpusPerPod "where" $where) -}}
 {{- range $container := $spec.containers -}}
 {{- if eq $container.name "main" -}}
 {{- /* The operator puts its default args where there are none: the command's own words keep them out. */ -}}
@@ -44,25 +42,11 @@ Takes: dict "root", "entry" (of dynamo.components).
 {{- $_ := set $container "args" (rest $container.command) -}}
 {{- $_ := set $container "command" (list (first $container.command)) -}}
 {{- end -}}
-{{- range $part := list "requests" "limits" -}}
-{{- include "common.checkGpus" (dict
-      "accelerator" $.root.Values.accelerator.resource "gpus" $c.gpusPerPod
-      "amounts" (get (default dict $container.resources) $part) "final" true
-      "where" (printf "%s.extraPodSpec.mainContainer.resources.%s" $where $part)) -}}
 {{- end -}}
 {{- end -}}
-{{- end -}}
-{{- $labels := include "common.selectorLabels" (dict "root" .root "component" (lower $c.component)) | fromYaml -}}
-{{- $labels = mergeOverwrite (default dict .root.Values.commonLabels | deepCopy) (default dict $c.podLabels | deepCopy) $labels -}}
-{{- $metadata := dict "labels" $labels -}}
-{{- with mergeOverwrite $config.annotations (default dict $c.podAnnotations | deepCopy) -}}
-{{- $_ := set $metadata "annotations" . -}}
-{{- end -}}
-{{- range $key := list "volumes" "volumeMounts" -}}
-{{- if and (hasKey $spec $key) (not (get $spec $key)) -}}
-{{- $_ := unset $spec $key -}}
-{{- end -}}
-{{- end -}}
+{{- $metadata := include "common.podMetadata" (dict
+      "root" .root "labels" $c.podLabels "annotations" (mergeOverwrite $config.annotations (default dict $c.podAnnotations | deepCopy))
+      "selector" (include "common.selectorLabels" (dict "root" .root "component" (lower $c.component)) | fromYaml)) | fromYaml -}}
 {{- include "common.yaml" (dict "metadata" $metadata "spec" $spec) -}}
 {{- end -}}
 
@@ -73,12 +57,11 @@ Takes: dict "root", "entry", "config" (of dynamo.engineConfig).
 {{- define "dynamo.mainContainer" -}}
 {{- $c := .entry.values -}}
 {{- $where := .entry.where -}}
-{{- $image := include "dynamo.image" (dict "root" .root "image" $c.image) | fromYaml -}}
+{{- $image := include "common.imageOver" (dict "base" .root.Values.image "over" $c.image) | fromYaml -}}
 {{- $token := .root.Values.hfTokenSecret -}}
 {{- $extraEnv := default list $c.extraEnv -}}
 {{- if and $token.name (ne $token.key "HF_TOKEN") -}}
-{{- $secret := dict "name" $token.name "key" $token.key -}}
-{{- $extraEnv = prepend $extraEnv (dict "name" "HF_TOKEN" "valueFrom" (dict "secretKeyRef" $secret)) -}}
+{{- $extraEnv = concat (include "common.tokenEnv" $token | fromYamlArray) $extraEnv -}}
 {{- end -}}
 {{- $resources := include "common.resources" (dict
       "accelerator" .root.Values.accelerator.resource "gpus" $c.gpusPerPod
@@ -102,15 +85,11 @@ Takes: dict "root", "entry", "config" (of dynamo.engineConfig).
 {{- if and $token.name (eq $token.key "HF_TOKEN") -}}
 {{- $_ := set $parts "envFrom" (list (dict "secretRef" (dict "name" $token.name))) -}}
 {{- end -}}
-{{- $words := list -}}
-{{- range .config.command -}}
-{{- $words = append $words (include "common.word" .) -}}
-{{- end -}}
 {{- $container := dict
       "name" "main"
       "image" (include "common.image" (dict "root" .root "image" $image "where" $where))
       "imagePullPolicy" $image.pullPolicy
-      "command" $words
+      "command" (include "common.words" .config.command | fromYamlArray)
       "args" (include "common.args" (dict
         "engineArgs" $c.engineArgs "extraArgs" $c.extraArgs "where" (printf "%s.engineArgs" $where)) | fromYamlArray) -}}
 {{- range $key, $value := $parts -}}

@@ -41,15 +41,9 @@ Takes: the root context.
 {{- with .Values.podSecurityContext -}}
 {{- $_ := set $spec "securityContext" . -}}
 {{- end -}}
-{{- $spec = include "common.podSpecMerge" (dict "podSpec" $spec "extra" .Values.extraPodSpec) | fromYaml -}}
-{{- include "common.checkPod" (dict "podSpec" $spec "where" "extraPodSpec") -}}
-{{- range $container := $spec.containers -}}
-{{- if eq $container.name "main" -}}
-{{- range $part := list "requests" "limits" -}}
-{{- include "common.checkGpus" (dict "accelerator" $.Values.accelerator.resource "gpus" $.Values.gpusPerPod "amounts" (get (default dict $container.resources) $part) "final" true "where" (printf "extraPodSpec.mainContainer.resources.%s" $part)) -}}
-{{- end -}}
-{{- end -}}
-{{- end -}}
+{{- $spec = include "common.podExtras" (dict "podSpec" $spec "values" .Values "where" "extraPodSpec") | fromYaml -}}
+{{- include "common.checkPodGpus" (dict
+      "podSpec" $spec "accelerator" .Values.accelerator.resource "gpus" .Values.gpusPerPod "where" "") -}}
 {{- include "common.yaml" $spec -}}
 {{- end -}}
 

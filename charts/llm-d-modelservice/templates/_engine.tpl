@@ -7,14 +7,8 @@ llmd.command: command and arguments of the model server, as {command, args}. Tak
 {{- define "llmd.command" -}}
 {{- $engine := .engine -}}
 {{- $mode := default "custom" $engine.modelCommand -}}
-{{- $user := list -}}
-{{- range default list $engine.args -}}
-{{- $user = append $user (include "common.word" .) -}}
-{{- end -}}
-{{- $command := list -}}
-{{- range default list $engine.command -}}
-{{- $command = append $command (include "common.word" .) -}}
-{{- end -}}
+{{- $user := include "common.words" $engine.args | fromYamlArray -}}
+{{- $command := include "common.words" $engine.command | fromYamlArray -}}
 {{- if eq $mode "custom" -}}
 {{- include "common.yaml" (dict "command" $command "args" $user) -}}
 {{- else -}}
@@ -114,18 +108,12 @@ entries replace those of the same name. Takes: dict "root", "role", "engine", "s
 {{- if .engine.mountModelVolume -}}
 {{- $entries = concat $entries .model.env -}}
 {{- end -}}
-{{- with $root.Values.modelArtifacts.authSecretName -}}
-{{- $entries = append $entries (dict "name" "HF_TOKEN" "valueFrom" (dict "secretKeyRef" (dict "name" . "key" "HF_TOKEN"))) -}}
-{{- end -}}
+{{- $entries = concat $entries (include "llmd.token" $root | fromYaml | include "common.tokenEnv" | fromYamlArray) -}}
 {{- if $root.Values.tracing.enabled -}}
 {{- $service := ternary $root.Values.tracing.serviceNames.vllmPrefill $root.Values.tracing.serviceNames.vllmDecode (eq .role.name "prefill") -}}
 {{- $entries = concat $entries (include "llmd.tracingEnv" (dict "root" $root "service" $service) | fromYamlArray) -}}
 {{- end -}}
-{{- $names := list -}}
-{{- range default list .engine.env -}}
-{{- $names = append $names .name -}}
-{{- end -}}
-{{- include "common.unique" (dict "names" $names "where" (printf "%s.containers[%s].env" .role.name .engine.name) "what" "environment variable") -}}
+{{- include "common.unique" (dict "items" .engine.env "where" (printf "%s.containers[%s].env" .role.name .engine.name) "what" "environment variable") -}}
 {{- include "common.yaml" (include "common.merge" (dict "base" $entries "over" (default list .engine.env) "key" "env") | fromYaml).value -}}
 {{- end -}}
 

@@ -14,6 +14,25 @@ Takes: the root context. Fails when what is made of it would not fit.
 {{- end -}}
 
 {{- /*
+llmd.endpoint: URL that clients inside the cluster use: the Service, else the router's, installed as <fullname>-router.
+Takes: the root context.
+*/}}
+{{- define "llmd.endpoint" -}}
+{{- if .Values.service.enabled -}}
+{{- printf "http://%s.%s.svc:%d" (include "llmd.fullname" .) .Release.Namespace (int .Values.routing.servicePort) -}}
+{{- else -}}
+{{- printf "http://%s-router-epp.%s.svc" (include "llmd.fullname" .) .Release.Namespace -}}
+{{- end -}}
+{{- end -}}
+
+{{- /*
+llmd.token: the Secret with the Hugging Face token, as {name, key}. Takes: the root context.
+*/}}
+{{- define "llmd.token" -}}
+{{- include "common.yaml" (dict "name" .Values.modelArtifacts.authSecretName "key" "HF_TOKEN") -}}
+{{- end -}}
+
+{{- /*
 llmd.serviceAccountName: serviceAccountOverride, else the one that the chart makes. Takes: the root context.
 */}}
 {{- define "llmd.serviceAccountName" -}}

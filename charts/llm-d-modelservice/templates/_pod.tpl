@@ -88,10 +88,7 @@ llmd.claims: the pod's claims, as {entries, names}: the accelerator's first. Tak
 {{- $entries = append $entries (dict "name" "accelerator" "resourceClaimTemplateName" (include "llmd.claimTemplateName" .)) -}}
 {{- end -}}
 {{- $entries = concat $entries (default list .role.values.resourceClaims) -}}
-{{- $names := list -}}
-{{- range $entries -}}
-{{- $names = append $names .name -}}
-{{- end -}}
+{{- $names := include "common.names" $entries | fromYamlArray -}}
 {{- include "common.unique" (dict "names" $names "where" (printf "%s.resourceClaims" .role.name) "what" "claim") -}}
 {{- include "common.yaml" (dict "entries" $entries "names" $names) -}}
 {{- end -}}
@@ -111,9 +108,7 @@ out where nothing mounts it. Takes: dict "role", "root", "containers" (made), "m
 {{- define "llmd.volumes" -}}
 {{- $mounted := list -}}
 {{- range $container := .containers -}}
-{{- range default list $container.volumeMounts -}}
-{{- $mounted = append $mounted .name -}}
-{{- end -}}
+{{- $mounted = concat $mounted (include "common.names" $container.volumeMounts | fromYamlArray) -}}
 {{- end -}}
 {{- $own := list .model.volume -}}
 {{- if kindIs "map" .role.values.sharedMemory -}}
@@ -133,11 +128,7 @@ out where nothing mounts it. Takes: dict "role", "root", "containers" (made), "m
 {{- $volumes = append $volumes . -}}
 {{- end -}}
 {{- end -}}
-{{- $names := list -}}
-{{- range $volumes -}}
-{{- $names = append $names .name -}}
-{{- end -}}
-{{- include "common.unique" (dict "names" $names "where" (printf "%s.volumes" .role.name) "what" "volume") -}}
+{{- include "common.unique" (dict "items" $volumes "where" (printf "%s.volumes" .role.name) "what" "volume") -}}
 {{- include "common.yaml" $volumes -}}
 {{- end -}}
 
@@ -189,11 +180,9 @@ llmd.pod: the pods of a role, as {metadata: {labels, annotations}, spec}. Takes:
 {{- $spec = include "common.podSpecMerge" (dict "podSpec" $spec "extra" $values.extraConfig "main" (index $values.containers $at).name) | fromYaml -}}
 {{- include "common.checkPod" (dict "podSpec" $spec "where" .role.name) -}}
 {{- include "llmd.checkPod" (dict "podSpec" $spec "where" .role.name) -}}
-{{- $labels := mergeOverwrite (default dict .root.Values.commonLabels | deepCopy) (default dict $values.podLabels | deepCopy) (include "llmd.selectorLabels" (dict "root" .root "role" .role.name) | fromYaml) -}}
-{{- $metadata := dict "labels" $labels -}}
-{{- with $values.podAnnotations -}}
-{{- $_ := set $metadata "annotations" . -}}
-{{- end -}}
+{{- $metadata := include "common.podMetadata" (dict
+      "root" .root "labels" $values.podLabels "annotations" $values.podAnnotations
+      "selector" (include "llmd.selectorLabels" (dict "root" .root "role" .role.name) | fromYaml)) | fromYaml -}}
 {{- include "common.yaml" (dict "metadata" $metadata "spec" $spec) -}}
 {{- end -}}
 

@@ -50,38 +50,20 @@ Takes: dict "root", "role" (leader or worker).
 {{- if not (kindIs "invalid" $r.terminationGracePeriodSeconds) -}}
 {{- $_ := set $spec "terminationGracePeriodSeconds" $r.terminationGracePeriodSeconds -}}
 {{- end -}}
-{{- $spec = include "common.podSpecMerge" (dict "podSpec" $spec "main" "engine" "extra" (dict
-      "volumes" $r.extraVolumes "mainContainer" (dict "volumeMounts" $r.extraVolumeMounts))) | fromYaml -}}
-{{- $spec = include "common.podSpecMerge" (dict "podSpec" $spec "main" "engine" "extra" $r.extraPodSpec) | fromYaml -}}
-{{- include "common.checkPod" (dict "podSpec" $spec "where" .role) -}}
-{{- include "lws.checkGpus" (dict "root" .root "podSpec" $spec "where" .role) -}}
-{{- range $container := $spec.containers -}}
-{{- if not (default list $container.volumeMounts) -}}
-{{- $_ := unset $container "volumeMounts" -}}
-{{- end -}}
-{{- end -}}
-{{- range $key := list "volumes" "initContainers" -}}
-{{- if and (hasKey $spec $key) (not (get $spec $key)) -}}
-{{- $_ := unset $spec $key -}}
-{{- end -}}
-{{- end -}}
-{{- $labels := mergeOverwrite (include "lws.podLabels" .root | fromYaml) (deepCopy $r.podLabels)
-      (include "common.selectorLabels" (dict "root" .root "component" .role) | fromYaml) -}}
-{{- $metadata := dict "labels" $labels -}}
-{{- with $r.podAnnotations -}}
-{{- $_ := set $metadata "annotations" . -}}
-{{- end -}}
+{{- $spec = include "common.podExtras" (dict "podSpec" $spec "values" $r "main" "engine" "where" .role) | fromYaml -}}
+{{- include "common.checkPodGpus" (dict
+      "podSpec" $spec "main" "engine" "accelerator" $v.accelerator.resource "gpus" $v.gpusPerPod "where" .role) -}}
+{{- $metadata := include "common.podMetadata" (dict
+      "root" .root "annotations" $r.podAnnotations
+      "labels" (mergeOverwrite (include "lws.runtimeLabel" .root | fromYaml) (deepCopy $r.podLabels))
+      "selector" (include "common.selectorLabels" (dict "root" .root "component" .role) | fromYaml)) | fromYaml -}}
 {{- include "common.yaml" (dict "metadata" $metadata "spec" $spec) -}}
 {{- end -}}
 
 {{- /*
-lws.podLabels: labels of every pod beside those that select: commonLabels and the runtime's name.
+lws.runtimeLabel: the label with the runtime's name, when there is one.
 Takes: the root context.
 */}}
-{{- define "lws.podLabels" -}}
-{{- include "common.yaml" (mergeOverwrite (deepCopy .Values.commonLabels) (include "lws.runtimeLabel" . | fromYaml)) -}}
-{{- end -}}
-
 {{- define "lws.runtimeLabel" -}}
 {{- $labels := dict -}}
 {{- with .Values.runtime -}}
@@ -97,15 +79,15 @@ Takes: dict "root", "role".
 {{- define "lws.container" -}}
 {{- $v := .root.Values -}}
 {{- $r := include "lws.role" . | fromYaml -}}
-{{- $image := mergeOverwrite (deepCopy $v.image) (deepCopy $r.image) -}}
+{{- $image := include "common.imageOver" (dict "base" $v.image "over" $r.image) | fromYaml -}}
 {{- $container := dict
       "name" "engine"
       "image" (include "common.image" (dict "root" .root "image" $image "where" "image"))
       "imagePullPolicy" $image.pullPolicy
       "resources" (include "lws.resources" . | fromYaml) -}}
 {{- $parts := dict
-      "command" (include "lws.words" $r.command | fromYamlArray)
-      "args" (include "lws.words" $r.args | fromYamlArray)
+      "command" (include "common.words" $r.command | fromYamlArray)
+      "args" (include "common.words" $r.args | fromYamlArray)
       "env" (include "lws.env" . | fromYamlArray)
       "ports" (include "lws.containerPorts" . | fromYamlArray)
       "volumeMounts" (include "lws.mounts" . | fromYamlArray)
@@ -122,34 +104,18 @@ Takes: dict "root", "role".
 {{- include "common.yaml" $container -}}
 {{- end -}}
 
-{{- define "lws.words" -}}
-{{- $words := list -}}
-{{- range . -}}
-{{- $words = append $words (include "common.word" .) -}}
-{{- end -}}
-{{- include "common.yaml" $words -}}
-{{- end -}}
-
 {{- /*
 lws.env: the variables of a role: the token, the fabric's, then the role's own in their order.
 Takes: dict "root", "role".
 */}}
 {{- define "lws.env" -}}
 {{- $v := .root.Values -}}
-{{- $entries := list -}}
-{{- if $v.hfTokenSecret.name -}}
-{{- $secret := dict "name" $v.hfTokenSecret.name "key" $v.hfTokenSecret.key -}}
-{{- $entries = append $entries (dict "name" "HF_TOKEN" "valueFrom" (dict "secretKeyRef" $secret)) -}}
-{{- end -}}
+{{- $entries := include "common.tokenEnv" $v.hfTokenSecret | fromYamlArray -}}
 {{- if gt (int $v.efa.perPod) 0 -}}
 {{- $entries = concat $entries $v.efa.env -}}
 {{- end -}}
 {{- $entries = concat $entries (include "lws.role" . | fromYaml).env -}}
-{{- $names := list -}}
-{{- range $entries -}}
-{{- $names = append $names .name -}}
-{{- end -}}
-{{- include "common.unique" (dict "names" $names "where" (printf "%s.env" .role) "what" "environment variable") -}}
+{{- include "common.unique" (dict "items" $entries "where" (printf "%s.env" .role) "what" "environment variable") -}}
 {{- include "common.yaml" $entries -}}
 {{- end -}}
 
@@ -231,22 +197,4 @@ Takes: dict "root", "role".
 {{- $_ := set $context "capabilities" $capabilities -}}
 {{- end -}}
 {{- include "common.yaml" $context -}}
-{{- end -}}
-
-{{- /*
-lws.checkGpus: prints nothing; fails when extraPodSpec gives the engine another number of accelerators.
-Takes: dict "root", "podSpec", "where".
-*/}}
-{{- define "lws.checkGpus" -}}
-{{- $v := .root.Values -}}
-{{- range $container := .podSpec.containers -}}
-{{- if eq $container.name "engine" -}}
-{{- range $part := list "requests" "limits" -}}
-{{- include "common.checkGpus" (dict
-      "accelerator" $v.accelerator.resource "gpus" $v.gpusPerPod
-      "amounts" (get (default dict $container.resources) $part)
-      "where" (printf "%s.extraPodSpec.mainContainer.resources.%s" $.where $part)) -}}
-{{- end -}}
-{{- end -}}
-{{- end -}}
 {{- end -}}

@@ -1,1 +1,0 @@
-../../dynamo/files/benchmark.sh
