@@ -16,7 +16,7 @@ from valuesmith import load, writer
 from valuesmith.aggregate import Options
 from valuesmith.deployment import Deployment
 from valuesmith.pipeline import Request, Resolved, resolve
-from valuesmith.targets import llmd_kustomize
+from valuesmith.targets.llmd import kustomize as llmd_kustomize
 
 HELM, KUSTOMIZE = "llm-d-helm", "llm-d-kustomize"
 BASE: dict[str, Any] = {

@@ -10,7 +10,7 @@ from typing import Any
 from valuesmith import topology, validate
 from valuesmith.artifacts import MANIFEST, Rendering
 from valuesmith.diagnostics import Collector, Diagnostic
-from valuesmith.records import dataclass
+from valuesmith.records import dataclass, replace
 from valuesmith.report import Checked
 from valuesmith.validate import engine_config, kubernetes, pods, processes
 from valuesmith.validate import manifest as manifests
@@ -77,12 +77,28 @@ def check(rendering: Rendering, wishes: Wishes) -> Checked:
     )
 
 
+def overlaid(checked: Checked, manifest: str, wishes: Wishes) -> Checked:
+    """*checked* with what components made of the same deployment: the problems that are new, what is needed now."""
+    objects = manifests.read(manifest, "with components")
+    found = validate.manifests_checked(
+        objects, kubernetes_version=wishes.kubernetes_version, crd_dir=wishes.crd_dir
+    )
+    known = {(item.code, item.message) for item in checked.diagnostics}
+    new = [item for item in found if (item.code, item.message) not in known]
+    return replace(
+        checked,
+        diagnostics=(*checked.diagnostics, *new),
+        objects=len(objects),
+        prerequisites=tuple(validate.prerequisites(objects)),
+    )
+
+
 def _pool(rendering: Rendering, objects: list[manifests.Manifest]) -> list[Diagnostic]:
     """Whether llm-d's router would find the pods, and only pods that listen where it sends."""
     file = rendering.files.get("router.values.yaml")
     if file is None or not objects:
         return []
-    from valuesmith.targets import llmd_router
+    from valuesmith.targets.llmd import router as llmd_router
 
     servers = llmd_router.values(rendering.resolved.deployment).plain()["router"]["modelServers"]
     ports = [port["number"] for port in servers["targetPorts"]]

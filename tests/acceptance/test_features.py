@@ -10,7 +10,7 @@ from dynamo_inputs import agg, found, messages, refused, resolved, source, value
 
 from valuesmith import facts, topology
 from valuesmith.scripts import local
-from valuesmith.targets import dynamo_components
+from valuesmith.targets.dynamo import components as dynamo_components
 
 EFA = "vpc.amazonaws.com/efa"
 WORKERS = "worker_extra_pod_spec"

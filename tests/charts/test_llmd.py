@@ -13,7 +13,7 @@ from llmd_inputs import AGG, HELM, corpus, disagg, flags, from_corpus, merged, r
 from paths import SHARED, needs_shared
 from rendering import Renderer
 
-from valuesmith.targets import llmd_router
+from valuesmith.targets.llmd import router as llmd_router
 
 CHART = "llm-d-modelservice"
 GPU = "nvidia.com/gpu"

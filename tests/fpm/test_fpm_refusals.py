@@ -7,7 +7,7 @@ import pytest
 from fpmkit import TWO_NODES, cell, resolved
 
 from valuesmith.diagnostics import ConfigError
-from valuesmith.targets.fpm_words import OWNED
+from valuesmith.targets.fpm.words import OWNED
 
 
 def refusals(source) -> list[str]:

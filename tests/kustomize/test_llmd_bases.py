@@ -32,7 +32,7 @@ from rendering import problems
 
 from valuesmith import facts
 from valuesmith.diagnostics import ConfigError
-from valuesmith.targets import llmd_kustomize
+from valuesmith.targets.llmd import kustomize as llmd_kustomize
 
 pytestmark = pytest.mark.skipif(not KUBECTL.exists(), reason=f"kubectl is not at {KUBECTL}: make tools")
 BASES = ROOT / "kustomize" / "bases" / "llm-d"

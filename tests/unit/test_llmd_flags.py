@@ -13,7 +13,7 @@ from paths import ROOT
 
 from valuesmith import facts
 from valuesmith.pipeline import Resolved
-from valuesmith.targets import llmd_kustomize
+from valuesmith.targets.llmd import kustomize as llmd_kustomize
 
 ENGINES = ROOT / "schemas" / "engines"
 SET = {"LlmdConfig": {"workload": "disaggregatedset"}}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from llmd_inputs import AGG, KUSTOMIZE, disagg, resolved, wide
 
-from valuesmith.targets.llmd_router import check_pool, values
+from valuesmith.targets.llmd.router import check_pool, values
 
 LABELS = {"llm-d.ai/model": "m"}
 

@@ -16,7 +16,7 @@ from valuesmith import load
 from valuesmith.aggregate import Options
 from valuesmith.diagnostics import ConfigError
 from valuesmith.pipeline import Request, Resolved, resolve
-from valuesmith.targets import llmd
+from valuesmith.targets.llmd import helm as llmd
 
 GPU = "nvidia.com/gpu"
 PUBLIC = SHARED / "upstream" / "llm-d-modelservice" / "values.schema.json"

@@ -14,7 +14,8 @@ from valuesmith import kustomize, writer
 from valuesmith.artifacts.parts import Order, Rendering, benchmark_files, charted, of_chart
 from valuesmith.diagnostics import Diagnostic
 from valuesmith.records import replace
-from valuesmith.targets import llmd_kustomize, llmd_router
+from valuesmith.targets.llmd import kustomize as llmd_kustomize
+from valuesmith.targets.llmd import router as llmd_router
 from valuesmith.writer import File
 
 CHART = "llm-d-modelservice"

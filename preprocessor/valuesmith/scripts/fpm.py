@@ -8,8 +8,8 @@ from typing import Any
 from valuesmith import arguments
 from valuesmith.deployment import Deployment, Role
 from valuesmith.scripts import assignments, fill, lines, quote
-from valuesmith.targets import fpm_words
-from valuesmith.targets.fpm_words import DEFAULT_TIMEOUT, GRACE, OUTPUT, last
+from valuesmith.targets.fpm import words as fpm_words
+from valuesmith.targets.fpm.words import DEFAULT_TIMEOUT, GRACE, OUTPUT, last
 
 RESULTS = "/results"
 OUTPUT_FLAG = "benchmark-output-path"

@@ -19,8 +19,8 @@ from valuesmith.tree import Tree
 
 MODULES = {
     "dynamo": "dynamo",
-    "llm-d-helm": "llmd",
-    "llm-d-kustomize": "llmd_kustomize",
+    "llm-d-helm": "llmd.helm",
+    "llm-d-kustomize": "llmd.kustomize",
     "fpm": "fpm",
     "lws": "lws",
 }

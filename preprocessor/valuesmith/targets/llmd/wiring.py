@@ -10,8 +10,8 @@ from valuesmith.arguments import arguments
 from valuesmith.deployment import Deployment, Process, Role
 from valuesmith.diagnostics import Collector
 from valuesmith.records import dataclass
-from valuesmith.targets.llmd_facts import at_least, facts_table
-from valuesmith.targets.llmd_settings import Settings
+from valuesmith.targets.llmd.facts import at_least, facts_table
+from valuesmith.targets.llmd.settings import Settings
 from valuesmith.topology import Sizes
 
 # Ports that an InferencePool may have.

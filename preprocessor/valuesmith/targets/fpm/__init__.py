@@ -10,7 +10,8 @@ from valuesmith.aggregate import reference
 from valuesmith.deployment import Deployment, Plan, Role
 from valuesmith.diagnostics import Collector, Diagnostic
 from valuesmith.records import replace
-from valuesmith.targets import fpm_words, pod_plan, pod_spec, site, transports
+from valuesmith.targets import pod_plan, pod_spec, site, transports
+from valuesmith.targets.fpm import words as fpm_words
 from valuesmith.targets.pod_plan import Planned
 from valuesmith.targets.pod_spec import MAIN, PodSpec
 from valuesmith.targets.shapes import Nested, fixed, hardware_leaf, put

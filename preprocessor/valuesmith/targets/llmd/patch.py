@@ -6,11 +6,11 @@ from __future__ import annotations
 from valuesmith.deployment import Deployment
 from valuesmith.diagnostics import Collector
 from valuesmith.records import replace
-from valuesmith.targets.llmd_base import Base
-from valuesmith.targets.llmd_facts import at_least, facts_table, given
-from valuesmith.targets.llmd_pod import Plain, pod, proxy_container
-from valuesmith.targets.llmd_settings import Settings
-from valuesmith.targets.llmd_wiring import Server
+from valuesmith.targets.llmd.base import Base
+from valuesmith.targets.llmd.facts import at_least, facts_table, given
+from valuesmith.targets.llmd.pod import Plain, pod, proxy_container
+from valuesmith.targets.llmd.settings import Settings
+from valuesmith.targets.llmd.wiring import Server
 
 CONTAINER = "modelserver"
 PROXY = "routing-proxy"

@@ -9,10 +9,10 @@ from valuesmith import topology
 from valuesmith.arguments import arguments
 from valuesmith.deployment import Deployment
 from valuesmith.diagnostics import Collector, Diagnostic
-from valuesmith.targets.llmd_facts import facts_table, given
-from valuesmith.targets.llmd_pod import pod, proxy_container
-from valuesmith.targets.llmd_settings import Settings, settings
-from valuesmith.targets.llmd_wiring import Server, server
+from valuesmith.targets.llmd.facts import facts_table, given
+from valuesmith.targets.llmd.pod import pod, proxy_container
+from valuesmith.targets.llmd.settings import Settings, settings
+from valuesmith.targets.llmd.wiring import Server, server
 from valuesmith.targets.shapes import Nested, fixed
 from valuesmith.tree import Leaf, Tree, derived, flatten
 

@@ -11,8 +11,9 @@ from valuesmith.aggregate import reference
 from valuesmith.deployment import Deployment
 from valuesmith.diagnostics import Collector, Diagnostic
 from valuesmith.references import parse_reference
-from valuesmith.targets import benchmark, dynamo_components, site
-from valuesmith.targets.dynamo_components import FRONTEND_PORT, PLANNER, Given
+from valuesmith.targets import benchmark, site
+from valuesmith.targets.dynamo import components as dynamo_components
+from valuesmith.targets.dynamo.components import FRONTEND_PORT, PLANNER, Given
 from valuesmith.targets.shapes import Nested, hardware_leaf
 from valuesmith.tree import Leaf, Tree, derived, flatten
 

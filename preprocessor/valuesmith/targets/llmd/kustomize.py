@@ -9,13 +9,13 @@ from typing import Any
 from valuesmith import facts
 from valuesmith.deployment import Deployment
 from valuesmith.diagnostics import Collector, Diagnostic
-from valuesmith.targets.llmd import about_dynamo, router_url
-from valuesmith.targets.llmd_base import BUILTIN, FOLDER, Base, base
-from valuesmith.targets.llmd_facts import SECTION, given
-from valuesmith.targets.llmd_patch import pod_patch
-from valuesmith.targets.llmd_pod import Plain
-from valuesmith.targets.llmd_settings import Settings, settings
-from valuesmith.targets.llmd_wiring import Server, server
+from valuesmith.targets.llmd.base import BUILTIN, FOLDER, Base, base
+from valuesmith.targets.llmd.facts import SECTION, given
+from valuesmith.targets.llmd.helm import about_dynamo, router_url
+from valuesmith.targets.llmd.patch import pod_patch
+from valuesmith.targets.llmd.pod import Plain
+from valuesmith.targets.llmd.settings import Settings, settings
+from valuesmith.targets.llmd.wiring import Server, server
 from valuesmith.tree import Leaf, Tree, derived, flatten
 
 SET_NAME = "pd-disagg-vllm"

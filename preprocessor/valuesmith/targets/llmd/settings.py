@@ -6,9 +6,11 @@ from __future__ import annotations
 from valuesmith.deployment import Deployment
 from valuesmith.diagnostics import Collector
 from valuesmith.records import dataclass
-from valuesmith.targets import llmd_hardware, llmd_proxy, site
-from valuesmith.targets.llmd_facts import SECTION, choice, facts_table, flag, given
-from valuesmith.targets.llmd_proxy import Proxy
+from valuesmith.targets import site
+from valuesmith.targets.llmd import hardware as llmd_hardware
+from valuesmith.targets.llmd import proxy as llmd_proxy
+from valuesmith.targets.llmd.facts import SECTION, choice, facts_table, flag, given
+from valuesmith.targets.llmd.proxy import Proxy
 from valuesmith.targets.names import label_value
 from valuesmith.tree import Leaf, Tree, derived
 

@@ -8,7 +8,7 @@ from valuesmith.diagnostics import Collector, did_you_mean
 from valuesmith.records import dataclass
 from valuesmith.references import parse_reference
 from valuesmith.targets import site
-from valuesmith.targets.llmd_facts import SECTION, at_least, facts_table, given
+from valuesmith.targets.llmd.facts import SECTION, at_least, facts_table, given
 from valuesmith.tree import Leaf, derived
 
 

@@ -10,9 +10,9 @@ from valuesmith import facts
 from valuesmith.deployment import Deployment
 from valuesmith.diagnostics import Collector
 from valuesmith.targets import pod_plan, pod_spec
-from valuesmith.targets.llmd_facts import facts_table, flag
-from valuesmith.targets.llmd_settings import Settings
-from valuesmith.targets.llmd_wiring import Server
+from valuesmith.targets.llmd.facts import facts_table, flag
+from valuesmith.targets.llmd.settings import Settings
+from valuesmith.targets.llmd.wiring import Server
 from valuesmith.targets.shapes import env_text, user_env
 
 Plain = dict[str, Any]

@@ -6,7 +6,7 @@ from __future__ import annotations
 from valuesmith.deployment import Deployment
 from valuesmith.diagnostics import Collector, did_you_mean
 from valuesmith.references import parse_reference
-from valuesmith.targets.llmd_facts import SECTION, facts_table, given
+from valuesmith.targets.llmd.facts import SECTION, facts_table, given
 from valuesmith.tree import Leaf, derived
 
 

@@ -8,8 +8,8 @@ import re
 from valuesmith.deployment import Deployment
 from valuesmith.diagnostics import Collector
 from valuesmith.records import dataclass
-from valuesmith.targets.llmd_facts import SECTION, facts_table, flag, given
-from valuesmith.targets.llmd_settings import Settings
+from valuesmith.targets.llmd.facts import SECTION, facts_table, flag, given
+from valuesmith.targets.llmd.settings import Settings
 from valuesmith.tree import Leaf, derived
 
 BUILTIN = "builtin"

@@ -9,10 +9,10 @@ from typing import Any
 from valuesmith.deployment import Deployment
 from valuesmith.diagnostics import Collector, Diagnostic
 from valuesmith.records import dataclass
-from valuesmith.targets import llmd, llmd_kustomize
-from valuesmith.targets.llmd_kustomize import WORKER_INDEX
-from valuesmith.targets.llmd_settings import settings
-from valuesmith.targets.llmd_wiring import server
+from valuesmith.targets.llmd.kustomize import WORKER_INDEX
+from valuesmith.targets.llmd.settings import settings
+from valuesmith.targets.llmd.wiring import server
+from valuesmith.targets.llmd import helm, kustomize
 from valuesmith.targets.shapes import fixed
 from valuesmith.tree import Tree, derived, flatten
 
@@ -26,9 +26,9 @@ def values(deployment: Deployment) -> Tree:
     servers = [server(deployment, role, chosen, problems) for role in deployment.roles]
     problems.raise_errors()
     if deployment.target == "llm-d-kustomize":
-        labels = llmd_kustomize.match_labels(deployment, chosen, llmd_kustomize.base_of(deployment))
+        labels = kustomize.match_labels(deployment, chosen, kustomize.base_of(deployment))
     else:
-        labels = llmd.match_labels(deployment, chosen)
+        labels = helm.match_labels(deployment, chosen)
     if any(item.leader_serves for item in servers):
         labels[WORKER_INDEX] = "0"
     ports = sorted({port for item in servers for port in item.public_ports})

@@ -12,7 +12,9 @@ from valuesmith.diagnostics import Collector, ConfigError, Diagnostic
 from valuesmith.records import replace
 from valuesmith.references import parse_reference
 from valuesmith.runtimes import Resolved, quantities
-from valuesmith.targets import benchmark, lws_overlay, lws_pods, site
+from valuesmith.targets import benchmark, site
+from valuesmith.targets.lws import overlay
+from valuesmith.targets.lws import pods as lws_pods
 from valuesmith.targets.shapes import Nested
 from valuesmith.tree import Leaf, Tree, derived, flatten
 
@@ -52,7 +54,7 @@ def values(deployment: Deployment, resolved: Resolved | None = None) -> Tree:
         shaped["group"] = _group(found)
     shaped["benchmark"] = benchmark.values(deployment)
     over = deployment.config.leaf("RuntimeConfig", "values")
-    tree = lws_overlay.laid(Tree(flatten(shaped)), over)
+    tree = overlay.laid(Tree(flatten(shaped)), over)
     _check_memory(tree)
     return tree
 
