@@ -88,7 +88,7 @@ def test_the_benchmarks_environment_may_be_a_map_or_a_list(render: Renderer, giv
         "A": "1",
         "AIPERF_PACKAGE": "aiperf==1.0",
         "ENDPOINT_URL": "http://a$$b",
-        "HOME": "/work",
+        "HOME": "/bench",
         "READY_PATH": "/v2",
         "RUNS": "1: 4:",
         "START_TIMEOUT_SECONDS": "5",

@@ -110,7 +110,7 @@ def test_the_benchmark_script_treats_values_as_data(
     (container,) = of_kind(render("dynamo", values(benchmark=bench)), "Job")["spec"]["template"][
         "spec"
     ]["containers"]
-    script = container["command"][2].replace("/work/venv/bin", str(tools))
+    script = container["command"][2].replace("/bench/venv/bin", str(tools))
     env = {entry["name"]: entry["value"] for entry in container["env"] if "value" in entry}
     words = [word.replace("$$", "$") for word in container["args"]]
     subprocess.run(

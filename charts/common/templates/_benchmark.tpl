@@ -42,13 +42,13 @@ set -eu
 wait_script=$1
 shift
 python3 -c "$wait_script" "$ENDPOINT_URL" "$START_TIMEOUT_SECONDS"
-python3 -m venv /work/venv
-/work/venv/bin/pip install --quiet --no-cache-dir "$AIPERF_PACKAGE"
+python3 -m venv /bench/venv
+/bench/venv/bin/pip install --quiet --no-cache-dir "$AIPERF_PACKAGE"
 for run in $RUNS; do
   concurrency=${run%%:*}
   requests=${run#*:}
   echo "concurrency $concurrency"
-  /work/venv/bin/aiperf profile "$@" --concurrency "$concurrency" ${requests:+--request-count "$requests"} \
+  /bench/venv/bin/aiperf profile "$@" --concurrency "$concurrency" ${requests:+--request-count "$requests"} \
     --artifact-dir "/results/concurrency-$concurrency"
 done
 {{ end -}}
@@ -85,7 +85,7 @@ Takes: dict "benchmark", "url", "path", "token" (as common.benchmarkJob).
 {{- $own := dict
       "AIPERF_PACKAGE" $b.package
       "ENDPOINT_URL" (include "common.literal" .url)
-      "HOME" "/work"
+      "HOME" "/bench"
       "RUNS" (include "common.benchmarkRuns" $b)
       "START_TIMEOUT_SECONDS" $b.startTimeoutSeconds -}}
 {{- with .path -}}
@@ -127,7 +127,7 @@ Takes: as common.benchmarkJob.
       "resources" (include "common.resources" (dict "accelerator" (default "" .accelerator) "resources" $b.resources "where" "benchmark.resources") | fromYaml)
       "securityContext" (include "common.ownContainer" . | fromYaml)
       "volumeMounts" (concat
-        (list (dict "name" "work" "mountPath" "/work") (dict "name" "results" "mountPath" "/results"))
+        (list (dict "name" "work" "mountPath" "/bench") (dict "name" "results" "mountPath" "/results"))
         (include "common.modelCacheMount" . | fromYamlArray))) -}}
 {{- end -}}
 

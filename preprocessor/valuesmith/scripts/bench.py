@@ -13,8 +13,6 @@ from valuesmith.tree import Tree
 
 def script(values: Mapping[str, Any], config: Tree, header: str) -> str:
     """The script for the chart's *values* of ``benchmark``."""
-    flags = dict(values["args"])
-    flags.pop("url", None)
     return fill(
         "bench_run.sh.j2",
         header=header,
@@ -23,5 +21,5 @@ def script(values: Mapping[str, Any], config: Tree, header: str) -> str:
         requests=" ".join(str(int(number)) for number in values["requestCounts"]),
         url=quote(str(config.value("BenchConfig.endpoint_url"))),
         timeout=int(values.get("startTimeoutSeconds", 400)),
-        words=lines(arguments.arguments(flags)),
+        words=lines(arguments.arguments(values["args"])),
     )

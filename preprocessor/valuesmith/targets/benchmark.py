@@ -9,7 +9,7 @@ from valuesmith import arguments, facts
 from valuesmith.aggregate import reference
 from valuesmith.deployment import Deployment
 from valuesmith.targets import site
-from valuesmith.targets.shapes import Nested, fixed
+from valuesmith.targets.shapes import Nested, fixed, put
 from valuesmith.tree import Leaf, Tree, derived
 
 
@@ -24,6 +24,7 @@ def values(deployment: Deployment) -> Nested:
         "requestCounts": _request_counts(config, concurrency, table["requests_per_concurrency"]),
         "package": fixed(table["package"], "the aiperf release that these flags were read from"),
     }
+    put(shaped, "endpointUrl", config.leaf("BenchConfig.endpoint_url"))
     name = config.leaf("BenchConfig.name")
     if name is not None and name.value:
         shaped["name"] = name
