@@ -43,6 +43,19 @@ common.podSpecMerge), "where" (for messages). Fails as common.checkPod.
 {{- end -}}
 
 {{- /*
+common.fill: prints nothing; sets in one map what another has and is not empty.
+Takes: dict "into" (changed in place), "from".
+*/}}
+{{- define "common.fill" -}}
+{{- $into := .into -}}
+{{- range $key, $value := .from -}}
+{{- with $value -}}
+{{- $_ := set $into $key . -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- /*
 common.mergeKeys: what makes an item of a list the same item, by the list's key. "whole" items replace each other
 (a volume has one source, a variable one value); the others merge.
 */}}

@@ -112,11 +112,7 @@ Takes: dict "base", "over" (may be null).
 {{- if or $over.repository $over.tag -}}
 {{- $_ := set $image "digest" "" -}}
 {{- end -}}
-{{- range $key, $value := $over -}}
-{{- with $value -}}
-{{- $_ := set $image $key . -}}
-{{- end -}}
-{{- end -}}
+{{- include "common.fill" (dict "into" $image "from" $over) -}}
 {{- include "common.yaml" $image -}}
 {{- end -}}
 

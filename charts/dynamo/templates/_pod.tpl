@@ -24,11 +24,7 @@ Takes: dict "root", "entry" (of dynamo.components).
 {{- if include "dynamo.claimsChannel" . -}}
 {{- $_ := set $own "resourceClaims" (list (dict "name" "compute-domain-channel" "resourceClaimTemplateName" (include "dynamo.channelName" .root))) -}}
 {{- end -}}
-{{- range $key, $value := $own -}}
-{{- with $value -}}
-{{- $_ := set $spec $key . -}}
-{{- end -}}
-{{- end -}}
+{{- include "common.fill" (dict "into" $spec "from" $own) -}}
 {{- if not (kindIs "invalid" $c.terminationGracePeriodSeconds) -}}
 {{- $_ := set $spec "terminationGracePeriodSeconds" $c.terminationGracePeriodSeconds -}}
 {{- end -}}
@@ -92,11 +88,7 @@ Takes: dict "root", "entry", "config" (of dynamo.engineConfig).
       "command" (include "common.words" .config.command | fromYamlArray)
       "args" (include "common.args" (dict
         "engineArgs" $c.engineArgs "extraArgs" $c.extraArgs "where" (printf "%s.engineArgs" $where)) | fromYamlArray) -}}
-{{- range $key, $value := $parts -}}
-{{- with $value -}}
-{{- $_ := set $container $key . -}}
-{{- end -}}
-{{- end -}}
+{{- include "common.fill" (dict "into" $container "from" $parts) -}}
 {{- include "common.yaml" $container -}}
 {{- end -}}
 

@@ -35,12 +35,8 @@ Takes: the root context.
 {{- end -}}
 {{- $spec := dict "containers" (list $container) "volumes" $volumes -}}
 {{- $spec = mergeOverwrite $spec (include "common.podPlacement" (dict "root" .) | fromYaml) -}}
-{{- with include "common.imagePullSecrets" . | fromYamlArray -}}
-{{- $_ := set $spec "imagePullSecrets" . -}}
-{{- end -}}
-{{- with .Values.podSecurityContext -}}
-{{- $_ := set $spec "securityContext" . -}}
-{{- end -}}
+{{- include "common.fill" (dict "into" $spec "from" (dict
+      "imagePullSecrets" (include "common.imagePullSecrets" . | fromYamlArray) "securityContext" .Values.podSecurityContext)) -}}
 {{- $spec = include "common.podExtras" (dict "podSpec" $spec "values" .Values "where" "extraPodSpec") | fromYaml -}}
 {{- include "common.checkPodGpus" (dict
       "podSpec" $spec "accelerator" .Values.accelerator.resource "gpus" .Values.gpusPerPod "where" "") -}}

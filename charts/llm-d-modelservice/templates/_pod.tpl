@@ -11,11 +11,7 @@ llmd.container: a container of a role, as the user gave it, with extraConfig lai
 {{- $_ := set $fields "resources" $resources -}}
 {{- $_ := set $fields "image" (include "llmd.image" (dict "root" .root "image" $given.image)) -}}
 {{- $result := dict -}}
-{{- range $name, $value := mergeOverwrite $fields (default dict .own) -}}
-{{- if $value -}}
-{{- $_ := set $result $name $value -}}
-{{- end -}}
-{{- end -}}
+{{- include "common.fill" (dict "into" $result "from" (mergeOverwrite $fields (default dict .own))) -}}
 {{- with $given.extraConfig -}}
 {{- $result = (include "common.merge" (dict "base" $result "over" . "key" "") | fromYaml).value -}}
 {{- end -}}
@@ -165,11 +161,7 @@ llmd.pod: the pods of a role, as {metadata: {labels, annotations}, spec}. Takes:
       "volumes" (include "llmd.volumes" (dict "root" .root "role" .role "containers" (concat $containers $init) "model" $model) | fromYamlArray)
       "resourceClaims" $claims.entries "securityContext" $values.podSecurityContext "affinity" (include "llmd.affinity" . | fromYaml)
       "imagePullSecrets" (include "common.imagePullSecrets" (dict "Values" (dict "global" .root.Values.global "imagePullSecrets" (concat .root.Values.imagePullSecrets $values.imagePullSecrets))) | fromYamlArray) -}}
-{{- range $key, $value := $parts -}}
-{{- with $value -}}
-{{- $_ := set $spec $key . -}}
-{{- end -}}
-{{- end -}}
+{{- include "common.fill" (dict "into" $spec "from" $parts) -}}
 {{- range $key := list "enableServiceLinks" "terminationGracePeriodSeconds" "hostIPC" "hostPID" -}}
 {{- /* Helm 4 drops null defaults, so that the key may be missing. */ -}}
 {{- $value := ternary (get $values $key) nil (hasKey $values $key) -}}

@@ -41,11 +41,7 @@ Takes: dict "root", "role" (leader or worker).
       "securityContext" $v.podSecurityContext
       "serviceAccountName" (include "lws.serviceAccountName" .root)
       "hostIPC" $v.hostIPC -}}
-{{- range $key, $value := $own -}}
-{{- with $value -}}
-{{- $_ := set $spec $key . -}}
-{{- end -}}
-{{- end -}}
+{{- include "common.fill" (dict "into" $spec "from" $own) -}}
 {{- $_ := set $spec "automountServiceAccountToken" (gt (len $v.rbac.rules) 0) -}}
 {{- if not (kindIs "invalid" $r.terminationGracePeriodSeconds) -}}
 {{- $_ := set $spec "terminationGracePeriodSeconds" $r.terminationGracePeriodSeconds -}}
@@ -96,11 +92,7 @@ Takes: dict "root", "role".
       "readinessProbe" $r.readinessProbe
       "lifecycle" $r.lifecycle
       "securityContext" (include "lws.containerSecurity" . | fromYaml) -}}
-{{- range $key, $value := $parts -}}
-{{- with $value -}}
-{{- $_ := set $container $key . -}}
-{{- end -}}
-{{- end -}}
+{{- include "common.fill" (dict "into" $container "from" $parts) -}}
 {{- include "common.yaml" $container -}}
 {{- end -}}
 
