@@ -18,7 +18,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup tools tools-all render test lint types golden schema docs engine-catalog \
-  engine-catalogs releases field-cases bench package fuzz clean
+  engine-catalogs releases field-cases bench overlays package fuzz clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' Makefile
@@ -61,6 +61,9 @@ schema: $(READY) ## all that is made from our own data: schemas, merge keys, tab
 	$(TOOL)/schemas.py
 	$(TOOL)/merge_keys.py
 	$(TOOL)/chart_docs.py
+overlays: $(DEV) tools ## Kustomize components and overlays, values of chart tests, made anew
+	$(TOOL)/merge_keys.py
+	$(TOOL)/overlays.py
 docs: schema ## the reference tables of the READMEs, made anew
 engine-catalog: $(READY) ## ENGINE=… VERSION=…: the flags of one engine release
 	$(TOOL)/engine_catalog.py --engine $(ENGINE) --version $(VERSION)

@@ -8,6 +8,9 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
+# A developer's token must not travel.
+SECRET = (".env",)
+
 
 class LinkedChartsHook(BuildHookInterface):  # type: ignore[type-arg]
     """Force-includes the data folders; hatchling itself visits a linked folder only once."""
@@ -34,6 +37,6 @@ def _files(folder: Path) -> list[Path]:
     for entry in sorted(folder.iterdir()):
         if entry.is_dir():
             found += _files(entry)
-        elif entry.suffix != ".tgz":
+        elif entry.suffix != ".tgz" and entry.name not in SECRET:
             found.append(entry)
     return found

@@ -33,11 +33,12 @@ def rendered(
     inputs: Sequence[str],
     output: str,
     removed: Iterable[str],
+    apply: str = "",
 ) -> list[str]:
-    """The lines that ``render`` prints when it is done."""
+    """The lines that ``render`` prints when it is done; *apply* is the next command, with ``{}`` for the folder."""
     deployment = rendering.resolved.deployment
     lines = [
-        f"render  {' '.join(inputs)} → {output} ({_made_for(deployment)})",
+        f"render  {' '.join(inputs)} → {output} ({made_for(deployment)})",
         "",
         *budget_table(rendering),
         "",
@@ -51,11 +52,12 @@ def rendered(
         lines.append(f"  checked: {objects}{flags}{kinds}       {outcome}")
     lines += [f"  needs:   {item}" for item in checked.prerequisites]
     lines += [f"  removed: {name} (no longer made)" for name in removed]
-    lines.append(f"  next:    {next_command(rendering, output)}")
+    following = apply.replace("{}", _here(Path(output))) or next_command(rendering, output)
+    lines.append(f"  next:    {following}")
     return lines
 
 
-def _made_for(deployment: Deployment) -> str:
+def made_for(deployment: Deployment) -> str:
     """The target with its releases, or the runtime that starts an engine of its own."""
     engine = f"{deployment.backend} {deployment.backend_version}"
     if deployment.target in ("dynamo", "fpm"):
@@ -81,14 +83,23 @@ def budget_table(rendering: Rendering) -> list[str]:
             f"  {row.role:<8} {row.replicas:>9}  {row.gpus_each:>9}  {row.nodes_each:>10}  "
             f"{parallel[row.role]:<{width}}  {row.gpus:>6}"
         )
-    total = sum(row.gpus for row in rows)
-    per_node = int(deployment.config.value("NodeConfig.num_gpus_per_node") or 8)
-    nodes = -(-total // per_node)
+    total, nodes = totals(deployment)
+    per_node = _gpus_per_node(deployment)
     space = " " * (8 + 1 + 9 + 2 + 9 + 2 + 10 + 2 + width - 5)
     lines.append(
         f"  total{space}  {total:>6}   on {nodes} node{'s' if nodes > 1 else ''} of {per_node}"
     )
     return lines
+
+
+def totals(deployment: Deployment) -> tuple[int, int]:
+    """GPUs in all, and how many nodes hold as many."""
+    gpus = sum(row.gpus for row in topology.budget(deployment.roles))
+    return gpus, -(-gpus // _gpus_per_node(deployment))
+
+
+def _gpus_per_node(deployment: Deployment) -> int:
+    return int(deployment.config.value("NodeConfig.num_gpus_per_node") or 8)
 
 
 def _short(formula: str) -> str:

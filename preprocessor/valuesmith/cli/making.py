@@ -36,14 +36,14 @@ def resolve(
         click.echo(text, nl=False)
         return 0
     if check:
-        return _stale_file(Path(output), text, given)
+        return stale_file(Path(output), text, given)
     from valuesmith.writer import single
 
     single.write_text(Path(output), text, force)
     return 0
 
 
-def _stale_file(path: Path, text: str, given: dict[str, Any]) -> int:
+def stale_file(path: Path, text: str, given: dict[str, Any]) -> int:
     from valuesmith.writer import File, compare
 
     try:
@@ -63,11 +63,41 @@ def _stale_file(path: Path, text: str, given: dict[str, Any]) -> int:
     "-o",
     "--output",
     metavar="DIR",
-    required=True,
-    help="Folder to write; it appears whole or not at all.",
+    help="Folder to write; it appears whole or not at all. json and configmap: a file, or -.",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    default="yaml",
+    help="yaml: the artifact folder; kustomize: a Kustomize folder; configmap: values for Flux.",
+)
+@click.option(
+    "--component",
+    "components",
+    multiple=True,
+    metavar="NAME",
+    help="With --format kustomize: take a component; repeatable.",
+)
+@click.option(
+    "--components-from",
+    metavar="PATH",
+    help="With --format kustomize: shared components there, from the output folder, instead of copies.",
+)
+@click.option(
+    "--chart-home",
+    metavar="PATH",
+    help="With --format kustomize: charts there, from the output folder, that Kustomize runs itself.",
 )
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 when the folder is stale.")
 @click.option("--force", is_flag=True, help="Overwrite files that are not ours.")
+@click.option(
+    "--each", metavar="GLOB", help="Render every file that matches into its own folder below -o."
+)
+@click.option("--skip-done", is_flag=True, help="With --each: leave out what is there and up to date.")
+@click.option(
+    "--jobs", type=click.IntRange(1, 256), metavar="N", help="With --each: at once [a core each]."
+)
 @click.option("--no-validate", is_flag=True, help="Skip the checks of what was rendered.")
 @click.option(
     "--allow-unknown-flags", is_flag=True, help="Flags that the release does not know are warnings."
@@ -76,9 +106,22 @@ def _stale_file(path: Path, text: str, given: dict[str, Any]) -> int:
 @options.deciding
 @options.messages
 def render(
-    inputs: tuple[str, ...], output: str, check: bool, force: bool, no_validate: bool, **given: Any
+    inputs: tuple[str, ...],
+    output: str | None,
+    check: bool,
+    force: bool,
+    no_validate: bool,
+    **given: Any,
 ) -> int:
     """Render a deployment: values, manifests, scripts, engine configs, all of it checked."""
+    output = _output(output, given)
+    if given["each"] is not None:
+        from valuesmith.cli import several
+
+        wanted = {"check": check, "force": force, "no_validate": no_validate}
+        return several.render(inputs, Path(output), {**given, **wanted})
+    if given["skip_done"] or given["jobs"]:
+        raise click.UsageError("--skip-done and --jobs go with --each")
     from valuesmith import artifacts, report, writer
 
     console = options.console(given)
@@ -98,6 +141,12 @@ def render(
         if errors:
             raise ConfigError(checked.diagnostics)
         console.problems([item for item in checked.diagnostics if item.severity == "warning"])
+    if given["form"] != "yaml":
+        from valuesmith.cli import forms
+
+        return forms.write(
+            rendering, checked, inputs, output, {**given, "check": check, "force": force}
+        )
     if check:
         differences = writer.check(rendering.artifacts, output)
         if differences:
@@ -107,3 +156,22 @@ def render(
     for line in report.rendered(rendering, checked, inputs, output, removed):
         console.say(line)
     return 0
+
+
+def _output(output: str | None, given: dict[str, Any]) -> str:
+    """Where to write; standard output where the form allows it. Options of another form are refused."""
+    form = given["form"]
+    for option, key in (
+        ("--component", "components"),
+        ("--components-from", "components_from"),
+        ("--chart-home", "chart_home"),
+    ):
+        if given[key] and form != "kustomize":
+            raise click.UsageError(f"{option} goes with --format kustomize")
+    if given["each"] is not None and form != "yaml":
+        raise click.UsageError("--each renders artifact folders, --format yaml")
+    if output is None and form in ("yaml", "kustomize"):
+        raise click.UsageError("Missing option '-o' / '--output'.")
+    if output == "-" and form in ("yaml", "kustomize"):
+        raise click.UsageError(f"--format {form} makes a folder: name it with -o")
+    return output or "-"

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from valuesmith.writer.compare import Change, changes
-from valuesmith.writer.folder import Artifacts, Difference, File, check, write
+from valuesmith.writer.folder import Artifacts, Difference, File, check, own_files, recorded, write
 from valuesmith.writer.text import MARK, header, is_ours, yaml_text
 
 __all__ = [
@@ -17,6 +17,8 @@ __all__ = [
     "check",
     "header",
     "is_ours",
+    "own_files",
+    "recorded",
     "write",
     "yaml_text",
 ]

@@ -11,10 +11,11 @@ from pathlib import Path, PurePosixPath
 from valuesmith.diagnostics import Collector, ConfigError, Diagnostic
 from valuesmith.records import dataclass
 from valuesmith.writer.compare import describe
+from valuesmith.writer.record import RECORD, digest, read_record, record_text
 from valuesmith.writer.text import is_ours
 
 # Sub-folders that hold nothing but our files; a file of ours elsewhere below belongs to another run.
-_OUR_FOLDERS = ("base",)
+_OUR_FOLDERS = ("base", "components", "openapi")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +98,17 @@ def check(artifacts: Artifacts, folder: str | os.PathLike[str]) -> list[Differen
     return found
 
 
+def own_files(folder: str | os.PathLike[str]) -> list[Path]:
+    """The files in *folder* that say that valuesmith made them."""
+    return [path for path in _candidates(Path(folder), set(_OUR_FOLDERS)) if _starts_as_ours(path)]
+
+
+def recorded(files: Mapping[str, File], head: str) -> dict[str, File]:
+    """*files* with a record of those that cannot say that they are ours; *head* is the line that says so."""
+    text = record_text({name: file.content for name, file in files.items()}, head)
+    return {**files, RECORD: File.text(text)} if text else dict(files)
+
+
 def _target(folder: str | os.PathLike[str]) -> Path:
     """The folder with its parent resolved, after the refusals that need no lock."""
     given = Path(folder)
@@ -118,6 +130,7 @@ def _target(folder: str | os.PathLike[str]) -> Path:
 
 def _refuse_collisions(artifacts: Artifacts, target: Path, force: bool) -> None:
     problems = Collector()
+    record = read_record(target)
     for name, file in sorted(artifacts.files.items()):
         path = target / name
         around = next((p for p in path.parents if p != target and _is_no_folder(p)), None)
@@ -125,7 +138,7 @@ def _refuse_collisions(artifacts: Artifacts, target: Path, force: bool) -> None:
             problems.error("VS805", f"{around} is a file or a link where a folder is needed")
         elif path.is_dir() and not path.is_symlink():
             problems.error("VS805", f"{path} is a folder where a file is to be written")
-        elif os.path.lexists(path) and not force and not _replaceable(path, file):
+        elif os.path.lexists(path) and not force and not _replaceable(path, file, record.get(name)):
             problems.error(
                 "VS805",
                 f"{path} is not a file that valuesmith wrote",
@@ -138,7 +151,7 @@ def _is_no_folder(path: Path) -> bool:
     return os.path.lexists(path) and (path.is_symlink() or not path.is_dir())
 
 
-def _replaceable(path: Path, file: File) -> bool:
+def _replaceable(path: Path, file: File, written: str | None) -> bool:
     if path.is_symlink() or not path.is_file():
         return False
     try:
@@ -157,11 +170,14 @@ def _is_our_json(path: Path) -> bool:
 
 def _stale(artifacts: Artifacts, target: Path) -> list[str]:
     """Files of ours that this run does not make: at the top, and below the folders that are ours."""
+    record = read_record(target)
     tops = {PurePosixPath(name).parts[0] for name in artifacts.files if "/" in name}
     found = []
     for path in _candidates(target, {*_OUR_FOLDERS, *tops}):
         name = path.relative_to(target).as_posix()
-        if name not in artifacts.files and _starts_as_ours(path):
+        if name not in artifacts.files and (
+            _starts_as_ours(path) or _is_recorded(path, record.get(name))
+        ):
             found.append(name)
     return sorted(found)
 
@@ -176,6 +192,13 @@ def _candidates(target: Path, folders: set[str]) -> Iterator[Path]:
             yield entry
         elif entry.name in folders:
             yield from (p for p in entry.rglob("*") if p.is_file() and not p.is_symlink())
+
+
+def _is_recorded(path: Path, written: str | None) -> bool:
+    try:
+        return written is not None and digest(path.read_bytes()) == written
+    except OSError:
+        return False
 
 
 def _starts_as_ours(path: Path) -> bool:

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``render --format json|kustomize|configmap``: options to a form, and where it goes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from valuesmith import artifacts, formats, proof, report, writer
+from valuesmith.artifacts import Rendering
+from valuesmith.cli import options
+from valuesmith.diagnostics import ConfigError, Diagnostic
+from valuesmith.report import Checked
+from valuesmith.writer import Artifacts
+
+ONE_FILE = (".json", ".yaml", ".yml")
+
+
+def write(
+    rendering: Rendering, checked: Checked, inputs: Sequence[str], output: str, given: dict[str, Any]
+) -> int:
+    """The form that *given* asks for, written or (``--check``) compared; the exit code."""
+    head = artifacts.header(inputs)
+    if given["form"] == "kustomize":
+        return _kustomize(rendering, checked, inputs, output, given)
+    if output == "-" or output.endswith(ONE_FILE):
+        if given["form"] == "json":
+            text = formats.json_text(rendering)
+        else:
+            text = formats.configmap_text(rendering.resolved, head)
+        return _text(text, output, given)
+    if given["form"] == "json":
+        files = writer.recorded(formats.json_files(rendering), head)
+    else:
+        files = formats.configmap_files(rendering.resolved, head)
+    apply = "kubectl apply -k {}" if given["form"] == "configmap" else ""
+    return _folder(Artifacts(files), rendering, checked, inputs, (output, apply), given)
+
+
+def _text(text: str, output: str, given: dict[str, Any]) -> int:
+    from valuesmith.cli.making import stale_file
+    from valuesmith.writer import single
+
+    if output == "-":
+        click.echo(text, nl=False)
+        return 0
+    if given["check"]:
+        return stale_file(Path(output), text, given)
+    single.write_text(Path(output), text, given["force"])
+    return 0
+
+
+def _kustomize(
+    rendering: Rendering, checked: Checked, inputs: Sequence[str], output: str, given: dict[str, Any]
+) -> int:
+    wanted = formats.Wanted(
+        tuple(given["components"]),
+        given["components_from"] or "",
+        given["chart_home"] or "",
+        given["kubernetes_version"] or "",
+    )
+    overlay = formats.folder(rendering, artifacts.header(inputs), wanted)
+    console = options.console(given)
+    if overlay.chosen and checked.done:
+        checked = proof.overlaid(checked, overlay.manifest, proof.Wishes.of(given))
+        if any(item.is_error for item in checked.diagnostics):
+            raise ConfigError(checked.diagnostics)
+    ours, notes = formats.settled(overlay, Path(output))
+    console.problems(notes)
+    return _folder(ours, rendering, checked, inputs, (output, overlay.command), given)
+
+
+def _folder(
+    ours: Artifacts,
+    rendering: Rendering,
+    checked: Checked,
+    inputs: Sequence[str],
+    place: tuple[str, str],
+    given: dict[str, Any],
+) -> int:
+    """Write *ours*, or say what is stale; *place* is the folder and the command that applies it."""
+    output, apply = place
+    console = options.console(given)
+    if given["check"]:
+        found = writer.check(ours, output)
+        console.problems([_stale(output, str(item)) for item in found], "nothing written")
+        return 1 if found else 0
+    removed = writer.write(ours, output, given["force"])
+    for line in report.rendered(rendering, checked, inputs, output, removed, apply):
+        console.say(line)
+    return 0
+
+
+def _stale(output: str, difference: str) -> Diagnostic:
+    hint = "render it again without --check, and commit what changed"
+    return Diagnostic("VS592", f"{output} is stale: {difference}", None, hint)
