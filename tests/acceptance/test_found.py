@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from paths import ROOT
 
@@ -107,3 +109,19 @@ def test_names_that_kubernetes_takes_are_taken(tmp_path):
     for assigned in ("K8sConfig.hf_token_secret=my.secret-1", "K8sConfig.k8s_pvc_name=a.b-c"):
         words += ["--set", assigned]
     assert cli.run(words) == 0
+
+
+@pytest.mark.parametrize("backend", ["vllm", "sglang", "trtllm"])
+def test_a_long_list_of_batch_sizes_does_not_slow_the_chart_down(tmp_path, backend):
+    sizes = ", ".join(str(size) for size in range(1, 10001))
+    source = tmp_path / "long.yaml"
+    source.write_text(
+        f"backend: {backend}\n"
+        "ServiceConfig: {model_path: some/model}\n"
+        "SlaConfig: {isl: 4000, osl: 500}\n"
+        f"Workers: {{agg: {{tensor_parallel_size: 1, cuda_graph_batch_sizes: [{sizes}]}}}}\n"
+    )
+    start = time.monotonic()
+    assert cli.run(["render", str(source), "-o", str(tmp_path / "out")]) == 0
+    # Copying the list for each of its items took minutes; walking it takes about a second.
+    assert time.monotonic() - start < 20

@@ -23,10 +23,7 @@ prints compact JSON; a text that starts with "-" and is no number is joined by "
 {{- /* null and false: not printed. */ -}}
 {{- else if kindIs "slice" $value -}}
 {{- if $value -}}
-{{- $words = append $words $flag -}}
-{{- end -}}
-{{- range $item := $value -}}
-{{- $words = append $words (include "common.word" $item) -}}
+{{- $words = concat $words (list $flag) (include "common.words" $value | fromYamlArray) -}}
 {{- end -}}
 {{- else -}}
 {{- $text := include "common.word" $value -}}
@@ -44,11 +41,12 @@ prints compact JSON; a text that starts with "-" and is no number is joined by "
 common.words: each item of a list as one word, or "[]". Takes: the list, or null.
 */}}
 {{- define "common.words" -}}
-{{- $words := list -}}
-{{- range default list . -}}
-{{- $words = append $words (include "common.word" .) -}}
+{{- range $number, $item := default list . -}}
+{{- ternary "\n- " "- " (gt $number 0) -}}
+{{- include "common.text" (include "common.word" $item) -}}
+{{- else -}}
+[]
 {{- end -}}
-{{- include "common.yaml" $words -}}
 {{- end -}}
 
 {{- /*

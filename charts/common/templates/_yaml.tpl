@@ -6,26 +6,26 @@ Takes: the value itself. The text can be indented into a manifest or read back b
 */}}
 {{- define "common.yaml" -}}
 {{- $value := . -}}
-{{- $lines := list -}}
 {{- if and (kindIs "map" $value) $value -}}
-{{- range $key := keys $value | sortAlpha -}}
+{{- range $number, $key := keys $value | sortAlpha -}}
 {{- $item := get $value $key -}}
 {{- $text := include "common.yaml" $item -}}
+{{- ternary "\n" "" (gt $number 0) -}}
 {{- if and (or (kindIs "map" $item) (kindIs "slice" $item)) $item -}}
-{{- $lines = append $lines (printf "%s:\n%s" (include "common.yamlKey" $key) (indent 2 $text)) -}}
+{{- printf "%s:\n%s" (include "common.yamlKey" $key) (indent 2 $text) -}}
 {{- else -}}
-{{- $lines = append $lines (printf "%s: %s" (include "common.yamlKey" $key) $text) -}}
+{{- printf "%s: %s" (include "common.yamlKey" $key) $text -}}
 {{- end -}}
 {{- end -}}
-{{- join "\n" $lines -}}
 {{- else if and (kindIs "slice" $value) (not $value) -}}
 {{- /* What concat makes of empty lists would be null. */ -}}
 []
 {{- else if kindIs "slice" $value -}}
-{{- range $item := $value -}}
-{{- $lines = append $lines (printf "- %s" (include "common.yaml" $item | indent 2 | trim)) -}}
+{{- /* Printed item by item: append copies the whole list each time, which long lists feel. */ -}}
+{{- range $number, $item := $value -}}
+{{- ternary "\n- " "- " (gt $number 0) -}}
+{{- include "common.yaml" $item | indent 2 | trim -}}
 {{- end -}}
-{{- join "\n" $lines -}}
 {{- else if and (kindIs "string" $value) (not (typeIs "json.Number" $value)) -}}
 {{- include "common.text" $value -}}
 {{- else -}}
