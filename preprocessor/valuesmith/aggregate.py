@@ -7,9 +7,17 @@ from collections.abc import Mapping
 
 from valuesmith import cluster, facts, releases, topology
 from valuesmith.deployment import ROLES, Deployment, Role
-from valuesmith.diagnostics import Collector, ConfigError, Diagnostic, Position, Source, did_you_mean
+from valuesmith.diagnostics import (
+    Collector,
+    ConfigError,
+    Diagnostic,
+    Position,
+    Source,
+    choices_hint,
+    did_you_mean,
+)
 from valuesmith.records import dataclass, fields, replace
-from valuesmith.references import Reference, named_backend, parse_reference
+from valuesmith.references import Reference, named_backend, no_reference, parse_reference
 from valuesmith.tree import Leaf, Origin, Path, Tree, derived
 
 BACKENDS = ("vllm", "sglang", "trtllm")
@@ -129,7 +137,7 @@ def _backend(tree: Tree, target: Leaf, problems: Collector) -> Leaf:
                 "VS202",
                 f"unknown backend {given.value}",
                 given.at,
-                did_you_mean(str(given.value), BACKENDS) or f"one of {', '.join(BACKENDS)}",
+                choices_hint(given.value, BACKENDS),
             )
         elif target.value in targets() and given.value not in targets()[target.value].backends:
             allowed = ", ".join(targets()[target.value].backends)
@@ -338,12 +346,5 @@ def reference(tree: Tree, *key: str) -> Reference:
     leaf = tree[key]
     found = parse_reference(str(leaf.value))
     if found is None:
-        raise ConfigError(
-            Diagnostic(
-                "VS225",
-                f"{'.'.join(key)} {leaf.value!r} is not an image reference",
-                leaf.at,
-                "registry/repository:tag or registry/repository@sha256:…, lower-case repository",
-            )
-        )
+        raise ConfigError(no_reference(".".join(key), leaf))
     return found

@@ -97,6 +97,11 @@ class Deployment:
     transport: str = "nvlink"
     diagnostics: tuple[Diagnostic, ...] = ()
 
+    @property
+    def wide(self) -> tuple[Role, ...]:
+        """The roles whose workers span several nodes."""
+        return tuple(role for role in self.roles if role.plan is not None and role.plan.nodes > 1)
+
     def role(self, name: str) -> Role | None:
         """The role of that name, or ``None`` when this deployment has none."""
         return next((role for role in self.roles if role.name == name), None)

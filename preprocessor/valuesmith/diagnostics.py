@@ -7,7 +7,7 @@ returns them beside its result or raises one :class:`ConfigError` that holds the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Literal
 
 from valuesmith.records import dataclass, field
@@ -83,6 +83,17 @@ class Diagnostic:
         }
 
 
+TYPE_WORDS = {
+    "string": "a string",
+    "boolean": "a boolean",
+    "integer": "an integer",
+    "number": "a number",
+    "array": "a list",
+    "object": "a map",
+    "null": "null",
+}
+
+
 class ConfigError(Exception):
     """The input, or what it renders to, is wrong (exit code 1)."""
 
@@ -140,6 +151,11 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """A hint such as ``did you mean a, b?``, or an empty text when nothing is close."""
     found = suggest(name, known)
     return f"did you mean {', '.join(found)}?" if found else ""
+
+
+def choices_hint(name: object, known: Collection[str]) -> str:
+    """What is close to *name*, else all that is *known*."""
+    return did_you_mean(str(name), known) or f"one of {', '.join(known)}"
 
 
 def render(diagnostic: Diagnostic, paint: Painter | None = None) -> str:

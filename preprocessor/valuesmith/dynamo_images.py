@@ -10,6 +10,7 @@ from valuesmith.references import (
     RUNTIME_IMAGES,
     Reference,
     named_backend,
+    no_reference,
     parse_reference,
     runtime_backend,
 )
@@ -85,12 +86,7 @@ def _suffix(tree: Tree, backend: str, dynamo: str, image: Leaf | None, problems:
 def _parsed(key: str, image: Leaf, problems: Collector) -> Reference | None:
     found = parse_reference(str(image.value))
     if found is None:
-        problems.error(
-            "VS225",
-            f"{key} {image.value!r} is not an image reference",
-            image.at,
-            "registry/repository:tag or registry/repository@sha256:…, lower-case repository",
-        )
+        problems.items.append(no_reference(key, image))
     return found
 
 

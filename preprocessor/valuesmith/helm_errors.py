@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path as FilePath
 from typing import Any
 
-from valuesmith.diagnostics import Diagnostic, did_you_mean
+from valuesmith.diagnostics import TYPE_WORDS, Diagnostic, did_you_mean
 from valuesmith.places import Locate
 from valuesmith.records import dataclass
 from valuesmith.tree import Path, dotted
@@ -147,16 +147,6 @@ def _merged(complaints: list[_Complaint]) -> list[_Complaint]:
     return found
 
 
-_WORDS = {
-    "string": "a string",
-    "boolean": "a boolean",
-    "integer": "an integer",
-    "number": "a number",
-    "array": "a list",
-    "object": "a map",
-}
-
-
 def _type_text(found: list[re.Match[str]]) -> str:
     given = next(m[1] or m[4] for m in found)
     given = "number" if given == "integer" else given
@@ -165,8 +155,8 @@ def _type_text(found: list[re.Match[str]]) -> str:
         for word in re.split(r",\s*|\s+or\s+", (match[2] or match[3]).strip("[]")):
             if word not in wanted:
                 wanted.append(word)
-    accepted = " or ".join(_WORDS.get(word, word) for word in sorted(wanted))
-    return f"must be {accepted}, not {_WORDS.get(given, given)}"
+    accepted = " or ".join(TYPE_WORDS.get(word, word) for word in sorted(wanted))
+    return f"must be {accepted}, not {TYPE_WORDS.get(given, given)}"
 
 
 _UNKNOWN = re.compile(

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import re
 
+from valuesmith.diagnostics import Diagnostic
 from valuesmith.records import dataclass
+from valuesmith.tree import Leaf
 
 _TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
@@ -55,6 +57,13 @@ def parse_reference(text: str) -> Reference | None:
     if registry and not _REGISTRY.fullmatch(registry):
         return None
     return Reference(registry, repository, tag, digest)
+
+
+def no_reference(key: str, image: Leaf, code: str = "VS225") -> Diagnostic:
+    """The error of an *image* that is no reference. *key* is what gave it, empty when that was no key."""
+    message = f"{key} {image.value!r} is not an image reference".lstrip()
+    hint = "registry/repository:tag or registry/repository@sha256:…, lower-case repository"
+    return Diagnostic(code, message, image.at, hint)
 
 
 def runtime_backend(reference: Reference) -> str | None:

@@ -209,8 +209,9 @@ def check_names_given(tree: Tree, problems: Collector) -> None:
             problems.error("VS241", message, leaf.at, f"for example {_cleaned(text)}")
 
 
-def check_name(name: Leaf, key: str, limit: int, problems: Collector) -> None:
-    """*name* must be a DNS-1035 label of at most *limit* characters."""
+def check_name(name: Leaf, limit: int, problems: Collector) -> None:
+    """``K8sConfig.name`` must be a DNS-1035 label of at most *limit* characters."""
+    key = "K8sConfig.name_prefix" if name.origin.kind == "derived" else "K8sConfig.name"
     text = str(name.value)
     if not NAME.fullmatch(text):
         problems.error(

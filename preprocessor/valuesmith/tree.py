@@ -160,6 +160,34 @@ def _split(path: Path) -> Path:
     return path
 
 
+def merged(old: Any, new: Any, *, nulls_kept: bool = True) -> Any:
+    """*new* laid over *old*: maps key by key, everything else whole.
+
+    Unless *nulls_kept*, a null takes away what was there.
+    """
+    if not (isinstance(old, Mapping) and isinstance(new, Mapping)):
+        return new
+    result = dict(old)
+    for key, value in new.items():
+        if value is None and not nulls_kept and key in result:
+            del result[key]
+        else:
+            result[key] = merged(old.get(key), value, nulls_kept=nulls_kept)
+    return result
+
+
+def scalars(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """What is no map and no list inside plain data, each with its path."""
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from scalars(item, (*path, key))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from scalars(item, (*path, index))
+    else:
+        yield path, value
+
+
 def dotted(path: Path) -> str:
     """*path* as people write it."""
     return ".".join(str(part) for part in path)

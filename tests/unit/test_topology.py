@@ -126,7 +126,7 @@ def test_the_budget_counts_replicas():
 @pytest.mark.parametrize("name", ["Dense_8B.FP8", "8b", "-a", "a-", "a.b", "ä"])
 def test_a_name_that_kubernetes_refuses_is_refused_with_a_proposal(name):
     problems = Collector()
-    check_name(leaf(name), "K8sConfig.name_prefix", 63, problems)
+    check_name(leaf(name), 63, problems)
     (found,) = problems.items
     assert found.code == "VS241"
     assert found.hint.startswith("for example ")
@@ -135,10 +135,10 @@ def test_a_name_that_kubernetes_refuses_is_refused_with_a_proposal(name):
 def test_a_proposed_name_is_itself_accepted():
     for name in ("Dense_8B.FP8", "8b", "-a", "a-", "a.b"):
         problems = Collector()
-        check_name(leaf(name), "K8sConfig.name", 63, problems)
+        check_name(leaf(name), 63, problems)
         proposal = problems.items[0].hint.removeprefix("for example ")
         again = Collector()
-        check_name(leaf(proposal), "K8sConfig.name", 63, again)
+        check_name(leaf(proposal), 63, again)
         assert again.items == [], proposal
 
 

@@ -7,12 +7,12 @@ import re
 
 from valuesmith.diagnostics import Collector, ConfigError, Diagnostic, Position
 from valuesmith.inputs.contract import MISSING, Alias, Child, Contract, Key, Section, contract
-from valuesmith.inputs.types import merged_value, value_of
+from valuesmith.inputs.types import value_of
 from valuesmith.inputs.unknown import hint_for
 from valuesmith.load import Document, Entry, Map, Node, Scalar, Sequence_, masked, positions
 from valuesmith.load import spelling as spelled_at
 from valuesmith.records import dataclass, field, replace
-from valuesmith.tree import Leaf, Origin, Path, Tree, dotted
+from valuesmith.tree import Leaf, Origin, Path, Tree, dotted, merged
 
 UNKNOWN = "VS104"
 SECRET_HINT = (
@@ -88,7 +88,7 @@ class Checker:
             return replace(leaf, origin=origin)
         key = self.contract.keys.get(path)
         kept = key is not None and key.nulls == "kept"
-        value = merged_value(before.value, leaf.value, nulls_kept=kept)
+        value = merged(before.value, leaf.value, nulls_kept=kept)
         return Leaf(value, origin, leaf.raw, {**before.inner, **leaf.inner})
 
     # ---------------------------------------------------------------- the walk

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from valuesmith.diagnostics import Position, did_you_mean
+from valuesmith.diagnostics import Position, choices_hint
 from valuesmith.inputs.contract import Key
 from valuesmith.load import Map, Node, Scalar, Sequence_, disagreement, to_plain
 from valuesmith.load.scalars import read_plain
@@ -126,7 +126,7 @@ def _advice(kind: str, node: Node) -> str:
 
 def _within(key: Key, value: Any, name: str, at: Position, report: Report) -> bool:
     if key.choices and value not in key.choices:
-        hint = did_you_mean(str(value), key.choices) or f"one of {', '.join(key.choices)}"
+        hint = choices_hint(value, key.choices)
         report("VS131", f"{name} cannot be {value or 'empty'}", at, hint)
         return False
     if key.minimum is not None and value < key.minimum:
@@ -136,19 +136,6 @@ def _within(key: Key, value: Any, name: str, at: Position, report: Report) -> bo
         report("VS132", f"{name} must be at most {key.maximum}, not {value}", at, "")
         return False
     return True
-
-
-def merged_value(old: Any, new: Any, *, nulls_kept: bool) -> Any:
-    """*new* on *old*: maps merge, everything else replaces; a null takes away what was there."""
-    if not (isinstance(old, dict) and isinstance(new, dict)):
-        return new
-    merged = dict(old)
-    for key, value in new.items():
-        if value is None and not nulls_kept and key in merged:
-            del merged[key]
-        else:
-            merged[key] = merged_value(old.get(key), value, nulls_kept=nulls_kept)
-    return merged
 
 
 def below_scalar(value: Any, path: Path) -> Path | None:

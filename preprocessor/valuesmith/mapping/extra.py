@@ -16,7 +16,7 @@ from valuesmith.mapping.table import Table, selection
 from valuesmith.mapping.wiring import Program
 from valuesmith.mapping.words import Parts
 from valuesmith.records import dataclass, replace
-from valuesmith.tree import Leaf
+from valuesmith.tree import Leaf, merged
 
 _SHORT = re.compile(r"-([A-Za-z][A-Za-z-]*)((?:[.=].*)?|\d+)", re.DOTALL)
 
@@ -216,7 +216,7 @@ class ExtraWords:
                 "it is joined with what is made here: give one word such as '{\"key\": 1}'",
             )
             return
-        self.parts.args[flag.name] = self._leaf(leaf, item, words.merged(ours.value, value), ours)
+        self.parts.args[flag.name] = self._leaf(leaf, item, merged(ours.value, value), ours)
 
     def _at(self, leaf: Leaf, item: Item) -> Position | None:
         return leaf.place((item.start,))

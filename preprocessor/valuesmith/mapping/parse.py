@@ -8,7 +8,7 @@ from typing import Any
 
 from valuesmith import facts
 from valuesmith.deployment import ROLES
-from valuesmith.diagnostics import Collector, ConfigError, Position, did_you_mean, suggest
+from valuesmith.diagnostics import Collector, ConfigError, Position, choices_hint, did_you_mean, suggest
 from valuesmith.load import Entry, Map, Node, Scalar, Sequence_, to_plain
 from valuesmith.mapping.spelling import AUTO, KINDS, Choice, Spelling, expression
 
@@ -179,7 +179,7 @@ class _Backend:
     def _kind(self, fields: Mapping[str, Node], key: str) -> str:
         kind = self._text(fields, "kind")
         if kind and kind not in KINDS:
-            hint = did_you_mean(kind, KINDS) or f"one of {', '.join(KINDS)}"
+            hint = choices_hint(kind, KINDS)
             self._error("VS404", f"unknown kind {kind}", fields["kind"].at, hint)
             kind = ""
         if kind == "engine-config" and self.backend != "trtllm":
@@ -205,7 +205,7 @@ class _Backend:
         roles = to_plain(fields["roles"])
         for role in roles if isinstance(roles, list) else [roles]:
             if role not in ROLES:
-                hint = did_you_mean(str(role), ROLES) or f"one of {', '.join(ROLES)}"
+                hint = choices_hint(role, ROLES)
                 self._error("VS406", f"unknown role {role}", fields["roles"].at, hint)
         return tuple(roles) if isinstance(roles, list) else ()
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from valuesmith.diagnostics import Position
 from valuesmith.records import dataclass, field
-from valuesmith.tree import Leaf, Origin, Path
+from valuesmith.tree import Leaf, Origin, Path, merged
 
 
 def plain_text(value: Any) -> str:
@@ -39,14 +39,6 @@ def argument(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [plain_text(item) for item in value]
     return native(value) if isinstance(value, Mapping) else plain_text(value)
-
-
-def merged(under: Any, over: Any) -> Any:
-    """*over* laid over *under*: maps key by key, everything else whole."""
-    if isinstance(under, Mapping) and isinstance(over, Mapping):
-        both = {key: merged(under[key], over[key]) for key in under if key in over}
-        return {**under, **over, **both}
-    return over
 
 
 def nested(path: tuple[str, ...], value: Any) -> Any:

@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from valuesmith import load
 from valuesmith.deployment import Deployment
@@ -14,7 +13,7 @@ from valuesmith.references import Reference, parse_reference, runtime_backend
 from valuesmith.runtimes import flavors, models, ranks
 from valuesmith.runtimes.catalog import Runtime
 from valuesmith.runtimes.document import Part, items, mapping
-from valuesmith.tree import Leaf, Path, Tree, derived
+from valuesmith.tree import Leaf, Path, Tree, derived, scalars
 
 PARALLEL = {
     "TP": "tensor_parallel_size",
@@ -35,24 +34,13 @@ def part(config: Tree, *path: str) -> Part:
 
 
 def _spelled(leaf: Leaf) -> Iterator[tuple[Path, str]]:
-    for path, value in _scalars(leaf.value, ()):
+    for path, value in scalars(leaf.value):
         at = leaf.inner.get(path)
         if at is None or isinstance(value, str):
             continue
         text = load.spelling(at)
         if text and text[0] not in "'\"|>[{&*!":
             yield path, text
-
-
-def _scalars(value: Any, path: Path) -> Iterator[tuple[Path, Any]]:
-    if isinstance(value, Mapping):
-        for key, item in value.items():
-            yield from _scalars(item, (*path, key))
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from _scalars(item, (*path, index))
-    else:
-        yield path, value
 
 
 @dataclass(frozen=True, slots=True)

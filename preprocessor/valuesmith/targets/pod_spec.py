@@ -12,7 +12,7 @@ from typing import Any
 from valuesmith import facts
 from valuesmith.diagnostics import Collector, Position, did_you_mean
 from valuesmith.records import dataclass
-from valuesmith.tree import Leaf, Path, Tree
+from valuesmith.tree import Leaf, Path, Tree, merged
 
 MAIN = "mainContainer"
 
@@ -134,12 +134,13 @@ def _list(spec: PodSpec, path: Path, value: Any, identity: str | None, problems:
             seen[name] = index
 
 
+def identity(key: str) -> str | None:
+    """The key by which items of the list *key* are the same one, or ``None``."""
+    lists = facts.data("pod_spec.yaml")["lists"]
+    found: str | None = {**lists["pod"], **lists["container"], "ports": "containerPort"}.get(key)
+    return found
+
+
 def laid_over(base: Mapping[str, Any], spec: PodSpec | None) -> Mapping[str, Any]:
     """The person's settings over *base*: maps merge, everything else replaces."""
-    return _merged(base, spec.value) if spec is not None else base
-
-
-def _merged(base: Any, over: Any) -> Any:
-    if not (isinstance(base, Mapping) and isinstance(over, Mapping)):
-        return over
-    return {**base, **{key: _merged(base.get(key), value) for key, value in over.items()}}
+    return merged(base, spec.value) if spec is not None else base

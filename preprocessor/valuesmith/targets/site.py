@@ -61,6 +61,23 @@ def token_secret(config: Tree) -> Nested:
     return shaped
 
 
+def model_cache(config: Tree) -> Nested:
+    """Values of the claim with the models; empty without one."""
+    shaped: Nested = {}
+    put(shaped, "claimName", config.leaf("K8sConfig.k8s_pvc_name"))
+    path = config.leaf("K8sConfig.k8s_pvc_mount_path")
+    if shaped and path is not None and path.value:
+        tidy = "/" + str(path.value).strip("/")
+        shaped["mountPath"] = path if path.value == tidy else path.because("mapped", tidy, "tidied")
+    return shaped
+
+
+def host(config: Tree, suffix: str = "") -> str:
+    """The host name in the cluster of a Service that is called like the deployment, with *suffix*."""
+    name, namespace = (config.value(f"K8sConfig.{key}") for key in ("name", "k8s_namespace"))
+    return f"{name}{suffix}.{namespace}.svc.cluster.local"
+
+
 def accelerator(deployment: Deployment) -> Nested:
     """Values of the resource that GPUs are requested by."""
     resource = deployment.hardware.resource

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from valuesmith.diagnostics import Diagnostic, did_you_mean
+from valuesmith.diagnostics import TYPE_WORDS, Diagnostic, did_you_mean
 from valuesmith.records import dataclass
 from valuesmith.tree import Path
 from valuesmith.validate import quick
@@ -17,16 +17,6 @@ if TYPE_CHECKING:
     from jsonschema.protocols import Validator
 
 UNKNOWN, WRONG, MISSING = "VS602", "VS603", "VS604"
-
-_WORDS = {
-    "string": "a string",
-    "boolean": "a boolean",
-    "integer": "an integer",
-    "number": "a number",
-    "array": "a list",
-    "object": "a map",
-    "null": "null",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,13 +87,13 @@ def explained(validator: Validator, instance: Any) -> Iterator[Problem]:
 def kind_of(value: Any) -> str:
     """What *value* is, with its article."""
     names = {bool: "boolean", str: "string", dict: "object", list: "array", type(None): "null"}
-    return _WORDS[names.get(type(value), "number")]
+    return TYPE_WORDS[names.get(type(value), "number")]
 
 
 def accepted(types: Iterable[str]) -> str:
     """``a string or a list``; null is not worth a word beside others."""
     names = [name for name in types if name != "null"] or ["null"]
-    return " or ".join(_WORDS.get(name, name) for name in names)
+    return " or ".join(TYPE_WORDS.get(name, name) for name in names)
 
 
 def unknown_field(path: Path, name: str, known: Iterable[str]) -> Problem:

@@ -4,12 +4,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from valuesmith.diagnostics import Diagnostic
 from valuesmith.load import masked
-from valuesmith.tree import Path
+from valuesmith.tree import scalars
 from valuesmith.validate import schemas
 from valuesmith.validate.containers import words_at
 from valuesmith.validate.manifest import Manifest, mapping, maps
@@ -38,7 +37,9 @@ def check(manifest: Manifest) -> Iterator[Diagnostic]:
     """Placeholders and tokens anywhere in an object. No message or source line shows a token."""
     found: list[Diagnostic] = []
     secrets: list[str] = []
-    for path, text in _strings(manifest.body, ()):
+    for path, text in scalars(manifest.body):
+        if not isinstance(text, str):
+            continue
         name = schemas.readable(manifest.body, path)
         at = manifest.at(None, *path)
         tokens = [match[0] for match in _TOKENS.finditer(text)]
@@ -94,14 +95,3 @@ def _secret_objects(manifest: Manifest) -> Iterator[Diagnostic]:
                 hint = "make the Secret apart from this (kubectl create secret, an external store)"
                 at = manifest.at(manifest.body.get(key), name, key=True)
                 yield from masked([Diagnostic("VS627", message, at, hint)], [str(value)])
-
-
-def _strings(value: Any, path: Path) -> Iterator[tuple[Path, str]]:
-    if isinstance(value, str):
-        yield path, value
-    elif isinstance(value, Mapping):
-        for key, item in value.items():
-            yield from _strings(item, (*path, key))
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from _strings(item, (*path, index))

@@ -14,7 +14,7 @@ from valuesmith.references import parse_reference
 from valuesmith.targets import benchmark, site
 from valuesmith.targets.dynamo import components as dynamo_components
 from valuesmith.targets.dynamo.components import FRONTEND_PORT, PLANNER, Given
-from valuesmith.targets.shapes import Nested, hardware_leaf
+from valuesmith.targets.shapes import Nested, hardware_leaf, put
 from valuesmith.tree import Leaf, Tree, derived, flatten
 
 FULL_VERSION = re.compile(r"v?\d+\.\d+\.\d+([-+].+)?")
@@ -36,8 +36,7 @@ def values(deployment: Deployment) -> Tree:
         "backend": config[("backend",)],
         "image": site.image(reference(config, "K8sConfig", "k8s_image"), image, config),
     }
-    if (pull := site.pull_secrets(config)) is not None:
-        shaped["imagePullSecrets"] = pull
+    put(shaped, "imagePullSecrets", site.pull_secrets(config))
     shaped |= _shared(deployment)
     said = dynamo_components.given(deployment, problems)
     if (override := _runtime_version(deployment, said)) is not None:
@@ -84,21 +83,14 @@ def release(deployment: Deployment) -> tuple[int, int]:
     return int(major), int(minor)
 
 
-def name_of(deployment: Deployment) -> str:
-    return str(deployment.config.value("K8sConfig.name"))
-
-
 def service_url(deployment: Deployment) -> str:
     """The frontend's Service, which the operator makes; its port is 8000 whatever the host's port is."""
-    namespace = deployment.config.value("K8sConfig.k8s_namespace")
-    return f"http://{name_of(deployment)}-frontend.{namespace}.svc.cluster.local:8000"
+    return f"http://{site.host(deployment.config, '-frontend')}:8000"
 
 
 def _check_names(deployment: Deployment, problems: Collector) -> None:
     name = deployment.config[("K8sConfig", "name")]
-    named_by_prefix = name.origin.kind == "derived"
-    key = "K8sConfig.name_prefix" if named_by_prefix else "K8sConfig.name"
-    topology.check_name(name, key, 63 - len("-frontend"), problems)
+    topology.check_name(name, 63 - len("-frontend"), problems)
     problems.raise_errors()
     namespace = deployment.config.value("K8sConfig.k8s_namespace") or ""
     joined = f"{namespace}-{name.value}"
@@ -155,7 +147,9 @@ def _shared(deployment: Deployment) -> Nested:
     shaped: Nested = {"accelerator": site.accelerator(deployment)}
     if secret := site.token_secret(config):
         shaped["hfTokenSecret"] = secret
-    if cache := _model_cache(config):
+    cache = site.model_cache(config)
+    put(cache, "storageClass", config.leaf(cluster.SECTION, "storageClass"))
+    if cache:
         shaped["modelCache"] = cache
     registry = config.leaf(cluster.SECTION, "imageRegistry")
     if registry is not None:
@@ -163,23 +157,6 @@ def _shared(deployment: Deployment) -> Nested:
     mode = dynamo_components.engine_mode(deployment)
     if deployment.backend == "trtllm" and mode.value != "flags":
         shaped["engineConfigMode"] = mode
-    if deployment.hardware.multi_node_nvlink and any(
-        role.plan and role.plan.nodes > 1 for role in deployment.roles
-    ):
+    if deployment.hardware.multi_node_nvlink and deployment.wide:
         shaped["computeDomain"] = {"enabled": hardware_leaf(deployment, True, "multi-node NVLink")}
     return shaped
-
-
-def _model_cache(config: Tree) -> Nested:
-    cache: Nested = {}
-    claim = config.leaf("K8sConfig.k8s_pvc_name")
-    if claim is not None and claim.value:
-        cache["claimName"] = claim
-        path = config.leaf("K8sConfig.k8s_pvc_mount_path")
-        if path is not None and path.value:
-            tidy = "/" + str(path.value).strip("/")
-            cache["mountPath"] = path if path.value == tidy else path.because("mapped", tidy, "tidied")
-    storage = config.leaf(cluster.SECTION, "storageClass")
-    if storage is not None:
-        cache["storageClass"] = storage
-    return cache

@@ -154,7 +154,7 @@ def planner(deployment: Deployment) -> Nested:
 def engine_mode(deployment: Deployment) -> Leaf:
     """How engine configs reach TensorRT-LLM workers: ``inline``, ``configmap`` or ``flags``."""
     asked = deployment.config.leaf("K8sConfig.k8s_engine_mode")
-    if any(role.plan and role.plan.nodes > 1 for role in deployment.roles):
+    if deployment.wide:
         if asked is not None and asked.value == "configmap":
             return asked
         return derived("configmap", "several nodes read one engine config from a ConfigMap")

@@ -67,10 +67,8 @@ def values(deployment: Deployment) -> Tree:
     if needs.security:
         shaped["securityContext"] = needs.leaf(dict(needs.security), "rights")
     put(shaped, "imagePullSecrets", site.pull_secrets(config))
-    claim = config.leaf("K8sConfig.k8s_pvc_name")
-    if claim is not None and claim.value:
-        shaped["modelCache"] = {"claimName": claim}
-        put(shaped["modelCache"], "mountPath", config.leaf("K8sConfig.k8s_pvc_mount_path"))
+    if cache := site.model_cache(config):
+        shaped["modelCache"] = cache
     put(shaped, "extraPodSpec", _extra(spec, needs))
     return Tree(flatten(shaped))
 
@@ -139,14 +137,12 @@ def _check_pod(
 
 
 def _check_name(deployment: Deployment, nodes: int, problems: Collector) -> None:
-    name = deployment.config[("K8sConfig", "name")]
-    key = "K8sConfig.name_prefix" if name.origin.kind == "derived" else "K8sConfig.name"
     limit = 63
     if nodes > 1:
         limit = LONGEST_NAME
         if deployment.config.value("K8sConfig.fpm_orchestrator") == "grove":
             limit = 45 - len(GROVE_CLIQUE)
-    topology.check_name(name, key, limit, problems)
+    topology.check_name(deployment.config[("K8sConfig", "name")], limit, problems)
 
 
 def _own_mounts(spec: PodSpec | None, problems: Collector) -> set[str]:

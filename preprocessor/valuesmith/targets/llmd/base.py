@@ -96,7 +96,7 @@ def _workload(deployment: Deployment, problems: Collector) -> str:
             grouped.at,
             "set LlmdConfig.workload to disaggregatedset, or use target llm-d-helm",
         )
-    wide = [role for role in deployment.roles if role.plan is not None and role.plan.nodes > 1]
+    wide = deployment.wide
     if wide and kind == "deployment":
         hint = "set LlmdConfig.workload to disaggregatedset"
         if deployment.mode == "agg":

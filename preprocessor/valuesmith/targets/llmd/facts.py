@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from valuesmith import facts
-from valuesmith.diagnostics import Collector, did_you_mean
+from valuesmith.diagnostics import Collector, choices_hint
 from valuesmith.tree import Leaf, Tree, derived
 
 SECTION = "LlmdConfig"
@@ -50,6 +50,6 @@ def choice(config: Tree, name: str, choices: list[str], default: str, problems: 
             "VS521",
             f"unknown LlmdConfig.{name} {leaf.value}",
             leaf.at,
-            did_you_mean(str(leaf.value), choices) or f"one of {', '.join(choices)}",
+            choices_hint(leaf.value, choices),
         )
     return leaf

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from valuesmith.deployment import Deployment
 from valuesmith.diagnostics import Collector, did_you_mean
-from valuesmith.references import parse_reference
+from valuesmith.references import no_reference, parse_reference
 from valuesmith.targets.llmd.facts import SECTION, facts_table, given
 from valuesmith.tree import Leaf, derived
 
@@ -47,12 +47,7 @@ def image(deployment: Deployment, kind: Leaf, problems: Collector) -> Leaf:
     leaf = given(config, SECTION, key)
     if leaf is not None:
         if parse_reference(str(leaf.value)) is None:
-            problems.error(
-                "VS524",
-                f"LlmdConfig.{key} {leaf.value!r} is not an image reference",
-                leaf.at,
-                "registry/repository:tag or registry/repository@sha256:…, lower-case repository",
-            )
+            problems.items.append(no_reference(f"LlmdConfig.{key}", leaf, "VS524"))
         return leaf
     build = table["builds"].get(kind.value)
     version = given(config, SECTION, "version")

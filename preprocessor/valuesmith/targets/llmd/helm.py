@@ -9,6 +9,7 @@ from valuesmith import topology
 from valuesmith.arguments import arguments
 from valuesmith.deployment import Deployment
 from valuesmith.diagnostics import Collector, Diagnostic
+from valuesmith.targets import site
 from valuesmith.targets.llmd.facts import facts_table, given
 from valuesmith.targets.llmd.pod import pod, proxy_container
 from valuesmith.targets.llmd.settings import Settings, settings
@@ -120,16 +121,12 @@ def service_url(deployment: Deployment) -> str | None:
     if deployment.mode != "agg":
         return router_url(deployment)
     config = deployment.config
-    host = (
-        f"{config.value('K8sConfig.name')}.{config.value('K8sConfig.k8s_namespace')}.svc.cluster.local"
-    )
-    return f"http://{host}:{config.value('ServiceConfig.port') or facts_table()['ports']['service']}"
+    return f"http://{site.host(config)}:{config.value('ServiceConfig.port') or facts_table()['ports']['service']}"
 
 
 def router_url(deployment: Deployment) -> str:
     """The Service of llm-d's standalone router, installed as ``<name>-router``."""
-    name, namespace = (deployment.config.value(f"K8sConfig.{key}") for key in ("name", "k8s_namespace"))
-    return f"http://{name}-router-epp.{namespace}.svc.cluster.local"
+    return f"http://{site.host(deployment.config, '-router-epp')}"
 
 
 def match_labels(deployment: Deployment, chosen: Settings) -> dict[str, str]:
@@ -145,7 +142,7 @@ def _fullname(deployment: Deployment, chosen: Settings, problems: Collector) -> 
     """The release name, short enough for the names that are made of it."""
     name = deployment.config[("K8sConfig", "name")]
     limit = 37 if chosen.multinode else 55
-    topology.check_name(name, "K8sConfig.name", limit, problems)
+    topology.check_name(name, limit, problems)
     return name
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from valuesmith import facts
 from valuesmith.deployment import Deployment
 from valuesmith.diagnostics import Collector
-from valuesmith.targets import pod_plan, pod_spec
+from valuesmith.targets import pod_plan, pod_spec, site
 from valuesmith.targets.llmd.facts import facts_table, flag
 from valuesmith.targets.llmd.settings import Settings
 from valuesmith.targets.llmd.wiring import Server
@@ -18,15 +18,6 @@ from valuesmith.targets.shapes import env_text, user_env
 Plain = dict[str, Any]
 # What is said for Dynamo alone: its discovery, and a cache folder that llm-d mounts elsewhere.
 NOT_LLMD = ("ETCD_ENDPOINTS", "HF_HOME")
-MERGE_KEYS = {
-    "containers": "name",
-    "initContainers": "name",
-    "volumes": "name",
-    "env": "name",
-    "imagePullSecrets": "name",
-    "ports": "containerPort",
-    "volumeMounts": "mountPath",
-}
 
 
 def pod(
@@ -136,12 +127,7 @@ def _shared_memory(deployment: Deployment, server: Server) -> str:
 
 
 def _placement(deployment: Deployment, settings: Settings) -> Plain:
-    hardware = deployment.hardware
-    spec: Plain = {}
-    if hardware.node_selector:
-        spec["nodeSelector"] = dict(hardware.node_selector)
-    if hardware.tolerations:
-        spec["tolerations"] = [dict(item) for item in hardware.tolerations]
+    spec: Plain = {key: leaf.value for key, leaf in site.placement(deployment).items()}
     if settings.pull_secrets is not None:
         spec["imagePullSecrets"] = [{"name": name} for name in settings.pull_secrets.value]
     return spec
@@ -234,7 +220,7 @@ def merge(base: Any, over: Any, key: str = "") -> Any:
     if isinstance(base, list) and isinstance(over, list):
         if key == "tolerations":
             return [*base, *(item for item in over if item not in base)]
-        by = MERGE_KEYS.get(key)
+        by = pod_spec.identity(key)
         if by is not None:
             return _merge_items(base, over, by, whole=key in ("env", "volumes"))
     return over

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from valuesmith.deployment import Deployment
-from valuesmith.diagnostics import Collector, did_you_mean
+from valuesmith.diagnostics import Collector, choices_hint
 from valuesmith.records import dataclass
-from valuesmith.references import parse_reference
+from valuesmith.references import no_reference, parse_reference
 from valuesmith.targets import site
 from valuesmith.targets.llmd.facts import SECTION, at_least, facts_table, given
 from valuesmith.tree import Leaf, derived
@@ -36,11 +36,7 @@ def proxy(deployment: Deployment, problems: Collector) -> Proxy | None:
     )
     reference = parse_reference(str(image.value))
     if reference is None:
-        problems.error(
-            "VS524",
-            f"LlmdConfig.routing_proxy_image {image.value!r} is not an image reference",
-            image.at,
-        )
+        problems.items.append(no_reference("LlmdConfig.routing_proxy_image", image, "VS524"))
     version = (reference.tag if reference is not None else "").removeprefix("v")
     connector = _connector(deployment, version, problems)
     row = next(row for row in table["flags"] if at_least(version, row["since"]))
@@ -59,7 +55,7 @@ def _connector(deployment: Deployment, version: str, problems: Collector) -> Lea
             "VS530",
             f"unknown LlmdConfig.routing_connector {leaf.value}",
             leaf.at,
-            did_you_mean(str(leaf.value), table) or f"one of {', '.join(table)}",
+            choices_hint(leaf.value, table),
         )
     elif deployment.backend not in row["engines"]:
         problems.error(

@@ -9,10 +9,10 @@ from typing import Any
 from valuesmith.deployment import Deployment
 from valuesmith.diagnostics import Collector, Diagnostic
 from valuesmith.records import dataclass
+from valuesmith.targets.llmd import helm, kustomize
 from valuesmith.targets.llmd.kustomize import WORKER_INDEX
 from valuesmith.targets.llmd.settings import settings
 from valuesmith.targets.llmd.wiring import server
-from valuesmith.targets.llmd import helm, kustomize
 from valuesmith.targets.shapes import fixed
 from valuesmith.tree import Tree, derived, flatten
 

@@ -187,7 +187,7 @@ def _secret(config: Tree) -> Leaf | None:
 
 def _multinode(deployment: Deployment, problems: Collector) -> bool:
     leaf = deployment.config.leaf(SECTION, "multinode")
-    wide = [role for role in deployment.roles if role.plan is not None and role.plan.nodes > 1]
+    wide = deployment.wide
     if wide and leaf is not None and leaf.is_user and leaf.value is False:
         role = wide[0]
         nodes = role.plan.nodes if role.plan is not None else 1

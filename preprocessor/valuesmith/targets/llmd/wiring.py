@@ -182,8 +182,7 @@ def ranks_of(deployment: Deployment) -> int:
         return 1
     plans = [(role.plan, Sizes.of(role).data) for role in deployment.roles if role.plan is not None]
     local = {data // plan.nodes if data % plan.nodes == 0 else 0 for plan, data in plans}
-    wide = any(plan.nodes > 1 for plan, _ in plans)
-    return local.pop() if wide and len(local) == 1 and 1 < min(local) <= POOL_PORTS else 1
+    return local.pop() if deployment.wide and len(local) == 1 and 1 < min(local) <= POOL_PORTS else 1
 
 
 def _per_rank(local: int) -> dict[str, Any]:

@@ -10,12 +10,12 @@ from valuesmith import facts, runtimes, topology
 from valuesmith.deployment import Deployment, Plan
 from valuesmith.diagnostics import Collector, ConfigError, Diagnostic
 from valuesmith.records import replace
-from valuesmith.references import parse_reference
+from valuesmith.references import no_reference, parse_reference
 from valuesmith.runtimes import Resolved, quantities
 from valuesmith.targets import benchmark, site
 from valuesmith.targets.lws import overlay
 from valuesmith.targets.lws import pods as lws_pods
-from valuesmith.targets.shapes import Nested
+from valuesmith.targets.shapes import Nested, put
 from valuesmith.tree import Leaf, Tree, derived, flatten
 
 GROUP_NAME_LIMIT = 50
@@ -80,10 +80,9 @@ def _check_memory(tree: Tree) -> None:
 def service_url(deployment: Deployment) -> str:
     """The Service to the leaders."""
     config = deployment.config
-    name, namespace = config.value("K8sConfig.name"), config.value("K8sConfig.k8s_namespace")
     over = config.value("RuntimeConfig.values") or {}
     port = (over.get("service") or {}).get("port") or config.value("ServiceConfig.port") or 8000
-    return f"http://{name}-frontend.{namespace}.svc.cluster.local:{port}"
+    return f"http://{site.host(config, '-frontend')}:{port}"
 
 
 def planned(deployment: Deployment) -> Deployment:
@@ -118,8 +117,7 @@ def resolve(deployment: Deployment) -> Resolved:
 def _check_name(deployment: Deployment, found: Resolved) -> None:
     problems = Collector()
     name = deployment.config[("K8sConfig", "name")]
-    key = "K8sConfig.name_prefix" if name.origin.kind == "derived" else "K8sConfig.name"
-    topology.check_name(name, key, GROUP_NAME_LIMIT if found.sizing.group else NAME_LIMIT, problems)
+    topology.check_name(name, GROUP_NAME_LIMIT if found.sizing.group else NAME_LIMIT, problems)
     problems.raise_errors()
 
 
@@ -175,9 +173,7 @@ def _image(found: Resolved) -> Nested:
         leaf = _said(found, text, "image")
         reference = parse_reference(text)
     if reference is None:
-        message = f"{leaf.value!r} is not an image reference"
-        hint = "registry/repository:tag or registry/repository@sha256:…, lower-case repository"
-        raise ConfigError(Diagnostic("E_IMAGE", message, leaf.at, hint))
+        raise ConfigError(no_reference("", leaf, "E_IMAGE"))
     return site.image(reference, leaf, found.request.deployment.config)
 
 
@@ -197,8 +193,7 @@ def _cluster(deployment: Deployment, found: Resolved) -> Nested:
     config = deployment.config
     data = found.runtime.data
     shaped: Nested = {}
-    if (pull := site.pull_secrets(config)) is not None:
-        shaped["imagePullSecrets"] = pull
+    put(shaped, "imagePullSecrets", site.pull_secrets(config))
     token = site.token_secret(config)
     if token and token["name"].value and found.request.downloads:
         shaped["hfTokenSecret"] = token

@@ -8,8 +8,8 @@ from typing import Any
 
 from valuesmith.diagnostics import Collector
 from valuesmith.runtimes import Rendered, Resolved, flavors, ranks
-from valuesmith.targets import pod_spec
-from valuesmith.targets.shapes import Nested, hardware_leaf
+from valuesmith.targets import pod_spec, site
+from valuesmith.targets.shapes import Nested
 from valuesmith.tree import Leaf, Origin, derived
 
 SECTIONS = {"main": "leader", "leader": "leader"}
@@ -158,7 +158,9 @@ def placement(found: Resolved) -> Nested:
     tolerations = (flavor.data or {}).get("tolerations")
     if tolerations:
         shaped["tolerations"] = _flavored(found, tolerations, "tolerations")
-    shaped = _hardware(found, not selector and not claim.alternatives, not tolerations) | shaped
+    chosen = {"nodeSelector"} if selector or claim.alternatives else set()
+    of_system = site.placement(found.request.deployment)
+    shaped = {key: leaf for key, leaf in of_system.items() if key not in chosen} | shaped
     devices = {
         name: text
         for name, text in flavors.limits(flavor).items()
@@ -168,19 +170,6 @@ def placement(found: Resolved) -> Nested:
         shaped["efa"] = {"perPod": _flavored(found, int(devices.pop(EFA)), "limits")}
     if devices:
         shaped["extraResources"] = _flavored(found, devices, "limits")
-    return shaped
-
-
-def _hardware(found: Resolved, selector: bool, tolerations: bool) -> Nested:
-    deployment = found.request.deployment
-    hardware = deployment.hardware
-    shaped: Nested = {}
-    if selector and hardware.node_selector:
-        wanted = dict(hardware.node_selector)
-        shaped["nodeSelector"] = hardware_leaf(deployment, wanted, "node selector")
-    if tolerations and hardware.tolerations:
-        accepted = [dict(item) for item in hardware.tolerations]
-        shaped["tolerations"] = hardware_leaf(deployment, accepted, "tolerations")
     return shaped
 
 
