@@ -125,3 +125,14 @@ def test_a_long_list_of_batch_sizes_does_not_slow_the_chart_down(tmp_path, backe
     assert cli.run(["render", str(source), "-o", str(tmp_path / "out")]) == 0
     # Copying the list for each of its items took minutes; walking it takes about a second.
     assert time.monotonic() - start < 20
+
+
+def test_thousands_of_unknown_keys_are_told_fast(tmp_path, capsys):
+    source = tmp_path / "other.yaml"
+    source.write_text(INPUT.read_text() + "".join(f"\nsome_key_{number}: 1" for number in range(5000)))
+    start = time.process_time()
+    assert cli.run(["render", str(source), "-o", str(tmp_path / "out")]) == 1
+    assert time.process_time() - start < 5
+    told = capsys.readouterr().err
+    assert told.count(" VS104 unknown key some_key_") == 5000
+    assert "known here: backend, " in told

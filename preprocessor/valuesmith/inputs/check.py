@@ -15,6 +15,8 @@ from valuesmith.records import dataclass, field, replace
 from valuesmith.tree import Leaf, Origin, Path, Tree, dotted, merged
 
 UNKNOWN = "VS104"
+# So many unknown keys are no misspellings any more, and looking for close ones takes its time.
+MANY = 100
 SECRET_HINT = (
     "kubectl create secret generic hf-token-secret --from-literal=HF_TOKEN=… "
     "and name it in K8sConfig.hf_token_secret"
@@ -62,6 +64,7 @@ class Checker:
     unset: dict[Path, Leaf] = field(default_factory=dict)
     problems: Collector = field(default_factory=Collector)
     secrets: list[str] = field(default_factory=list)
+    unknowns: int = 0
     _found: dict[Path, tuple[str, Leaf]] = field(default_factory=dict)
     _nulls: list[tuple[Path, Leaf]] = field(default_factory=list)
 
@@ -131,7 +134,9 @@ class Checker:
     def unknown(self, section: Section, name: str, path: str, at: Position) -> None:
         """Report a key that *section* does not have."""
         say = self.problems.warning if self.allow_unknown else self.problems.error
-        say(UNKNOWN, f"unknown key {path}", at, hint_for(self.contract, section, name))
+        self.unknowns += 1
+        hint = hint_for(self.contract, section, name) if self.unknowns <= MANY else ""
+        say(UNKNOWN, f"unknown key {path}", at, hint)
 
     def _key(self, key: Key, node: Node, path: str, drop: str, style: Style) -> None:
         if isinstance(node, Scalar):
