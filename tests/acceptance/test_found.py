@@ -8,7 +8,7 @@ import time
 import pytest
 from paths import ROOT
 
-from valuesmith import cli
+from valuesmith import cli, load, resolve
 
 INPUT = ROOT / "examples" / "qwen3-32b-disagg.yaml"
 
@@ -136,3 +136,31 @@ def test_thousands_of_unknown_keys_are_told_fast(tmp_path, capsys):
     told = capsys.readouterr().err
     assert told.count(" VS104 unknown key some_key_") == 5000
     assert "known here: backend, " in told
+
+
+@pytest.mark.parametrize("backend", ["vllm", "sglang", "trtllm"])
+def test_a_batch_size_that_no_engine_has_is_refused_at_its_place(tmp_path, capsys, backend):
+    source = tmp_path / "huge.yaml"
+    source.write_text(
+        f"backend: {backend}\n"
+        "rule: benchmark\n"
+        "ServiceConfig: {model_path: some/model}\n"
+        "SlaConfig: {isl: 4000, osl: 500}\n"
+        "Workers: {agg: {tensor_parallel_size: 1, max_batch_size: 99999999}}\n"
+    )
+    assert cli.run(["render", str(source), "-o", str(tmp_path / "out")]) == 1
+    told = capsys.readouterr().err
+    assert f"{source}:5:58: VS132 Workers.agg.max_batch_size must be at most 32768" in told
+
+
+@pytest.mark.parametrize("backend", ["vllm", "sglang", "trtllm"])
+@pytest.mark.parametrize("rules", ["default", "benchmark"])
+def test_the_largest_batch_size_that_is_accepted_can_be_resolved(tmp_path, backend, rules):
+    sets = ["Workers.agg.max_batch_size=32768", f"rule={rules}"]
+    given = {
+        "backend": backend,
+        "ServiceConfig": {"model_path": "some/model"},
+        "SlaConfig": {"isl": 4000, "osl": 500},
+        "Workers": {"agg": {"tensor_parallel_size": 1}},
+    }
+    assert resolve(load(given, sets=sets)).values["workers"]["agg"]["replicas"] == 1
