@@ -10,18 +10,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import resolving
 import yaml
+from kustomizing import objects as build
 from llmd_inputs import (
     AGG,
     DECODE,
     KUSTOMIZE,
     PREFILL,
-    build,
     corpus,
     disagg,
     flags,
-    from_corpus,
-    merged,
     pod_of,
     resolved,
     wide,
@@ -29,6 +28,7 @@ from llmd_inputs import (
 )
 from paths import KUBECTL, ROOT, needs_shared
 from rendering import problems
+from resolving import merged
 
 from valuesmith import facts
 from valuesmith.diagnostics import ConfigError
@@ -313,9 +313,9 @@ def test_a_saved_search_result_asks_for_its_gpus(tmp_path: Path) -> None:
     rows = corpus(KUSTOMIZE)
     assert len(rows) == 4
     for file, wanted, options in rows:
-        found = from_corpus(file, options)
+        found = resolving.resolved(file, **options)
         total = 0
-        for item in built(found, tmp_path / file):
+        for item in built(found, tmp_path / file.name):
             if item["kind"] == "Deployment":
                 amounts = pod_of(item)["spec"]["containers"][0]["resources"]["limits"]
                 total += item["spec"]["replicas"] * int(amounts[GPU])

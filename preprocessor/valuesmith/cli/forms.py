@@ -36,8 +36,8 @@ def write(
         files = writer.recorded(formats.json_files(rendering), head)
     else:
         files = formats.configmap_files(rendering.resolved, head)
-    apply = "kubectl apply -k {}" if given["form"] == "configmap" else ""
-    return _folder(Artifacts(files), rendering, checked, inputs, (output, apply), given)
+    apply = {"configmap": "kubectl apply -k {}", "json": "kubectl apply -f {}/k8s_deploy.json"}
+    return _folder(Artifacts(files), rendering, checked, inputs, (output, apply[given["form"]]), given)
 
 
 def _text(text: str, output: str, given: dict[str, Any]) -> int:

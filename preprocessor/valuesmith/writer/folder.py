@@ -138,7 +138,7 @@ def _refuse_collisions(artifacts: Artifacts, target: Path, force: bool) -> None:
             problems.error("VS805", f"{around} is a file or a link where a folder is needed")
         elif path.is_dir() and not path.is_symlink():
             problems.error("VS805", f"{path} is a folder where a file is to be written")
-        elif os.path.lexists(path) and not force and not _replaceable(path, file, record.get(name)):
+        elif os.path.lexists(path) and not force and not _replaceable(path, file, name, record):
             problems.error(
                 "VS805",
                 f"{path} is not a file that valuesmith wrote",
@@ -151,14 +151,17 @@ def _is_no_folder(path: Path) -> bool:
     return os.path.lexists(path) and (path.is_symlink() or not path.is_dir())
 
 
-def _replaceable(path: Path, file: File, written: str | None) -> bool:
+def _replaceable(path: Path, file: File, name: str, record: Mapping[str, str]) -> bool:
     if path.is_symlink() or not path.is_file():
         return False
     try:
         content = path.read_bytes()
     except OSError:
         return False
-    return content == file.content or is_ours(content) or _is_our_json(path)
+    if content == file.content or is_ours(content):
+        return True
+    # A record is exact; without one, as beside copied schemas, the neighbours tell.
+    return digest(content) == record.get(name) if record else _is_our_json(path)
 
 
 def _is_our_json(path: Path) -> bool:

@@ -11,7 +11,7 @@ from pathlib import Path
 from valuesmith.writer.text import is_ours, yaml_text
 
 RECORD = "unmarked.yaml"
-_LINE = re.compile(r'^"?(?P<name>[^":]+)"?: "(?P<digest>[0-9a-f]{64})"$', re.MULTILINE)
+_LINE = re.compile(r'^"?(?P<name>[^":#\n]+)"?: "(?P<digest>[0-9a-f]{64})"$', re.MULTILINE)
 
 
 def record_text(contents: Mapping[str, bytes], head: str) -> str:
