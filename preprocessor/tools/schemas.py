@@ -12,8 +12,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from valuesmith import cluster, inputs
+from valuesmith import cluster, facts, inputs
 
+CODES = Path(facts.__file__).resolve().parent / "data" / "codes"
 SCHEMAS = Path(__file__).resolve().parents[2] / "schemas"
 
 HEAD = """\
@@ -43,6 +44,15 @@ it; it stands over what is known of systems, transports and releases. `explain` 
 
 """
 
+ERRORS = """\
+# Codes of messages
+
+Made by `make schema` from `preprocessor/valuesmith/data/codes`; change that. Every problem, warning and note carries
+one of these codes; they keep their meaning from release to release, so pipelines may look for them
+(`--message-format json`).
+
+"""
+
 
 def _json(make: Callable[[], dict[str, Any]]) -> Callable[[], str]:
     return lambda: json.dumps(make(), indent=2, ensure_ascii=False) + "\n"
@@ -53,11 +63,26 @@ def reference() -> str:
     return HEAD + inputs.reference_table() + "\n" + CLUSTER + cluster.reference_table()
 
 
+def errors() -> str:
+    """The Markdown of all codes: what each means, and what to do."""
+    lines = ["| code | what it means | what to do |", "|---|---|---|"]
+    found = {
+        code: entry
+        for file in CODES.glob("*.yaml")
+        for code, entry in facts.data(f"codes/{file.name}").items()
+    }
+    for code, entry in sorted(found.items()):
+        texts = [str(entry[part]).replace("|", "\\|").replace("<", "&lt;") for part in ("title", "fix")]
+        lines.append(f"| `{code}` | {texts[0]} | {texts[1]} |")
+    return ERRORS + "\n".join(lines) + "\n"
+
+
 # File below schemas/ → what makes its content.
 MADE: dict[str, Callable[[], str]] = {
     "input.schema.json": _json(inputs.json_schema),
     "cluster.schema.json": _json(cluster.json_schema),
     "README.md": reference,
+    "errors.md": errors,
 }
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import time
 
 import pytest
+import yaml
 from paths import ROOT
 
 from valuesmith import cli, load, resolve
@@ -164,3 +165,11 @@ def test_the_largest_batch_size_that_is_accepted_can_be_resolved(tmp_path, backe
         "Workers": {"agg": {"tensor_parallel_size": 1}},
     }
     assert resolve(load(given, sets=sets)).values["workers"]["agg"]["replicas"] == 1
+
+
+def test_every_code_has_a_row_in_the_reference_of_codes():
+    rows = (ROOT / "schemas" / "errors.md").read_text().splitlines()
+    told = {row.split("`")[1] for row in rows if row.startswith("| `")}
+    folder = ROOT / "preprocessor" / "valuesmith" / "data" / "codes"
+    known = {code for file in folder.glob("*.yaml") for code in yaml.safe_load(file.read_text())}
+    assert told == known
