@@ -72,12 +72,17 @@ def _plain(value: Any) -> str:
 @options.deciding
 @options.messages
 def diff(first: str, second: str, **given: Any) -> int:
-    """Show what differs between two inputs, an input and a rendered folder, or two folders. Exit 1 if any."""
+    """Show what differs between two inputs, an input and a rendered folder, or two folders. Exit 1 if any.
+
+    By file, object and field: ~ is changed from A to B, + is only in B, - is only in A.
+    """
     from valuesmith.cli import comparing
 
-    lines = comparing.differences(first, second, given)
+    lines = comparing.lines(first, second, given)
     for line in lines:
         click.echo(line)
+    if not lines:
+        options.console(given).say("no differences")
     return 1 if lines else 0
 
 
