@@ -14,6 +14,7 @@ from valuesmith.cli.console import Console
 from valuesmith.diagnostics import ConfigError, ToolError
 
 BUG = 70
+INTERRUPTED = 130
 
 
 class _Group(click.Group):
@@ -92,7 +93,7 @@ def run(argv: Sequence[str]) -> int:
         return end.exit_code
     except click.Abort:
         click.echo("interrupted", err=True)
-        return 130
+        return INTERRUPTED
     except click.ClickException as error:
         error.show()
         return error.exit_code
@@ -107,7 +108,7 @@ def run(argv: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
-        return 130
+        return INTERRUPTED
     except Exception as error:
         if debug:
             raise

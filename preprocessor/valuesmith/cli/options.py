@@ -16,6 +16,10 @@ from valuesmith.pipeline import Request, Resolved
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 FILE = click.Path(path_type=Path)
+DECIDING = (
+    *("target", "backend", "backend_version", "dynamo_version", "rules"),
+    *("namespace", "name", "runtime", "flavor"),
+)
 
 
 def _stack(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
@@ -75,6 +79,11 @@ def console(given: dict[str, Any]) -> Console:
     return Console(given.get("message_format", "text"), given.get("color", "auto"))
 
 
+def chosen(given: dict[str, Any]) -> Options:
+    """What the shared options say beside the input."""
+    return Options(**{name: given.get(name) for name in DECIDING})
+
+
 def read(inputs: Sequence[str], given: dict[str, Any]) -> Request:
     """The request that inputs and shared options make.
 
@@ -88,26 +97,10 @@ def read(inputs: Sequence[str], given: dict[str, Any]) -> Request:
             "Missing argument 'INPUT…': a unified YAML file, or - for standard input."
         )
     document = load.read(inputs, given.get("sets", ()), given.get("string_sets", ()))
-    options = Options(
-        **{
-            name: given.get(name)
-            for name in (
-                "target",
-                "backend",
-                "backend_version",
-                "dynamo_version",
-                "rules",
-                "namespace",
-                "name",
-                "runtime",
-                "flavor",
-            )
-        }
-    )
     first = next((Path(name) for name in inputs if name != "-"), None)
     return Request(
         document,
-        options,
+        chosen(given),
         bool(given.get("allow_unknown")),
         given.get("mapping"),
         first.parent if first else None,
