@@ -1,18 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inputs of target dynamo, resolved or refused, for tests of its features."""
+"""Inputs of target dynamo, for tests of its features."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
-
-import pytest
-
-from valuesmith import load, pipeline
-from valuesmith.aggregate import Options
-from valuesmith.diagnostics import ConfigError, Diagnostic
 
 NEWEST = "1.6.1"
 PARALLEL = {"tensor_parallel_size": 2}
@@ -39,33 +32,3 @@ def source(backend: str = "vllm", release: str = NEWEST, **sections: Any) -> dic
 def agg(backend: str = "vllm", release: str = NEWEST, **sections: Any) -> dict[str, Any]:
     """As :func:`source`, with aggregated workers of two GPUs."""
     return source(backend, release, **{"Workers": {"agg": dict(PARALLEL)}, **sections})
-
-
-def resolved(
-    given: Mapping[str, Any], *, cluster: Path | None = None, sets: tuple[str, ...] = (), **options: Any
-) -> pipeline.Resolved:
-    """What *given* resolves to."""
-    document = load.read([given], sets)
-    return pipeline.resolve(pipeline.Request(document, Options(**options), cluster=cluster))
-
-
-def values(given: Mapping[str, Any], **more: Any) -> dict[str, Any]:
-    return resolved(given, **more).values
-
-
-def refused(given: Mapping[str, Any], **more: Any) -> list[Diagnostic]:
-    """The errors of an input that must be refused."""
-    with pytest.raises(ConfigError) as caught:
-        resolved(given, **more)
-    return [item for item in caught.value.diagnostics if item.is_error]
-
-
-def messages(given: Mapping[str, Any], **more: Any) -> list[str]:
-    """Code and message of every error."""
-    return [f"{item.code} {item.message}" for item in refused(given, **more)]
-
-
-def found(given: Mapping[str, Any], severity: str, **more: Any) -> list[str]:
-    """Code and message of every warning or note of an input that is taken."""
-    items = resolved(given, **more).diagnostics
-    return [f"{item.code} {item.message}" for item in items if item.severity == severity]

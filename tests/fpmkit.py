@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import os
 import subprocess
@@ -12,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from valuesmith import load, pipeline
-from valuesmith.aggregate import Options
+from resolving import merged, resolved
+
 from valuesmith.scripts import fpm
 
 BASE: dict[str, Any] = {
@@ -58,24 +57,10 @@ sys.exit(int(os.environ.get("STUB_EXIT", "0")))
 
 def cell(*changes: dict[str, Any], words: list[str] | None = None) -> dict[str, Any]:
     """The base input with *changes* merged in; *words* are further extra_cli_args."""
-    merged = copy.deepcopy(BASE)
-    for change in changes:
-        _merge(merged, change)
+    made = merged(BASE, *changes)
     if words is not None:
-        merged["Workers"]["agg"]["extra_cli_args"] += words
-    return merged
-
-
-def _merge(under: dict[str, Any], over: dict[str, Any]) -> None:
-    for key, value in over.items():
-        if isinstance(value, dict) and isinstance(under.get(key), dict):
-            _merge(under[key], value)
-        else:
-            under[key] = copy.deepcopy(value)
-
-
-def resolved(source: dict[str, Any]) -> pipeline.Resolved:
-    return pipeline.resolve(pipeline.Request(load.read([source]), Options()))
+        made["Workers"]["agg"]["extra_cli_args"] += words
+    return made
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import copy
 from typing import Any
 
 from paths import ROOT
-from rendering import Renderer
+from rendering import Renderer, of_kind
 
 CHART = ROOT / "charts" / "dynamo"
 AGG: dict[str, Any] = {
@@ -36,11 +36,6 @@ def trtllm(mode: str, **worker: Any) -> dict[str, Any]:
         "engineConfigFile": "/tmp/engine/agg_config.yaml",
     }
     return values(config | worker, backend="trtllm", engineConfigMode=mode)
-
-
-def of_kind(objects: list[dict[str, Any]], kind: str) -> dict[str, Any]:
-    (found,) = [item for item in objects if item["kind"] == kind]
-    return found
 
 
 class Component:

@@ -3,19 +3,17 @@
 
 from __future__ import annotations
 
-import copy
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
-from paths import KUBECTL, SHARED
+import resolving
+from kustomizing import write
+from resolving import merged
 
-from valuesmith import load, writer
-from valuesmith.aggregate import Options
+from valuesmith import writer
 from valuesmith.deployment import Deployment
-from valuesmith.pipeline import Request, Resolved, resolve
+from valuesmith.pipeline import Resolved
 from valuesmith.targets.llmd import kustomize as llmd_kustomize
 
 HELM, KUSTOMIZE = "llm-d-helm", "llm-d-kustomize"
@@ -33,16 +31,6 @@ WIDE = {"tensor_parallel_size": 1, "data_parallel_size": 16, "max_batch_size": 6
 }
 
 
-def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """*over* laid over *base*, map by map."""
-    result = copy.deepcopy(dict(base))
-    for key, value in over.items():
-        old = result.get(key)
-        both = isinstance(value, Mapping) and isinstance(old, Mapping)
-        result[key] = merged(old, value) if both else copy.deepcopy(value)
-    return result
-
-
 def resolved(
     workers: Mapping[str, Any],
     over: Mapping[str, Any] | None = None,
@@ -54,8 +42,9 @@ def resolved(
 ) -> Resolved:
     """The deployment of *workers* (parameters by role) with *over* laid over a small description."""
     described = merged(BASE | {"Workers": dict(workers)}, over or {})
-    options = Options(target=target, backend=backend, backend_version=version)
-    return resolve(Request(load.read([described], sets), options))
+    return resolving.resolved(
+        described, sets=sets, target=target, backend=backend, backend_version=version
+    )
 
 
 def disagg(over: Mapping[str, Any] | None = None, **options: Any) -> Resolved:
@@ -75,19 +64,7 @@ def write_overlay(deployment: Deployment, folder: Path) -> Path:
     contents = dict(llmd_kustomize.base_files(deployment))
     for name, content in llmd_kustomize.overlay(deployment).items():
         contents[name] = writer.yaml_text(content)
-    for name, text in contents.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, "utf-8")
-    return folder
-
-
-def build(folder: Path) -> list[dict[str, Any]]:
-    """What kubectl's Kustomize makes of *folder*."""
-    command = [KUBECTL, "kustomize", folder]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return [item for item in yaml.safe_load_all(done.stdout) if item]
+    return write(folder, contents)
 
 
 def pod_of(item: Mapping[str, Any], role: str = "decode") -> dict[str, Any]:
@@ -113,24 +90,14 @@ def flags(words: list[str]) -> dict[str, Any]:
     return found
 
 
-def corpus(target: str) -> list[tuple[str, int, Options]]:
+def corpus(target: str) -> list[tuple[Path, int, dict[str, Any]]]:
     """Saved search results for *target*: file, the GPUs that it must ask for, how it is rendered."""
-    index = SHARED / "corpus" / "index.yaml"
-    if not index.exists():
-        return []
-    found = yaml.safe_load(index.read_text("utf-8"))
-    rows = found["files"] if isinstance(found, dict) else found
     return [
         (
-            row["file"],
+            resolving.CORPUS / row["file"],
             row["gpus_total"],
-            Options(target=target, backend=row["backend"], dynamo_version=row["dynamo_version"]),
+            {"target": target, "backend": row["backend"], "dynamo_version": row["dynamo_version"]},
         )
-        for row in rows
+        for row in resolving.saved()
         if row["target"] == target
     ]
-
-
-def from_corpus(file: str, options: Options) -> Resolved:
-    """A saved search result, resolved."""
-    return resolve(Request(load.read([SHARED / "corpus" / file]), options))

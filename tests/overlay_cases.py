@@ -10,9 +10,9 @@ from typing import Any
 
 import yaml
 from paths import ROOT
+from resolving import resolved
 
-from valuesmith import artifacts, load, pipeline, topology
-from valuesmith.aggregate import Options
+from valuesmith import artifacts, topology
 from valuesmith.artifacts import Rendering
 from valuesmith.components import Subject
 
@@ -64,9 +64,8 @@ def rendered(name: str) -> Rendering:
     """The case of that name, rendered once in a test run."""
     (case,) = [item for item in CASES if item.name == name]
     path = ROOT / "examples" / f"{case.example}.yaml"
-    document = load.read([str(path)], case.sets)
-    request = pipeline.Request(document, Options(target=case.target, **case.options))
-    return artifacts.render(pipeline.resolve(request), [str(path)])
+    found = resolved(path, sets=case.sets, target=case.target, **case.options)
+    return artifacts.render(found, [str(path)])
 
 
 @functools.cache

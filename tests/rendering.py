@@ -18,6 +18,7 @@ import yaml
 from paths import ROOT, SHARED
 
 KUBERNETES = "1.34"
+NAMESPACE = "serving"
 Values = Mapping[str, Any] | Path
 BUILT_IN = (
     "",
@@ -29,6 +30,8 @@ BUILT_IN = (
     "rbac.authorization.k8s.io",
     "resource.k8s.io",
 )
+# Its real CRD alone, where it is there.
+WITHOUT_SCHEMA = ("grove.io",)
 # What Kubernetes takes two list items to be the same by (server-side apply refuses a second one).
 MERGE_KEYS = {
     "containers": ("name",),
@@ -58,14 +61,17 @@ class Renderer:
         *,
         sets: Sequence[str] = (),
         release: str = "demo",
+        namespace: str = NAMESPACE,
         hooks: bool = False,
     ) -> list[dict[str, Any]]:
         """The objects of *chart* (a folder of charts/, or a path). Every one of them is checked."""
         extra = [*(f"--set={item}" for item in sets), *([] if hooks else ["--no-hooks"])]
-        done = self.run(chart, values, release=release, extra=extra)
+        done = self.run(chart, values, release=release, namespace=namespace, extra=extra)
         assert done.returncode == 0, done.stderr
         objects = [found for found in yaml.load_all(done.stdout, Loader=yaml.CSafeLoader) if found]
-        found = [problem for item in objects for problem in problems(item)] + same_names(objects)
+        found = [problem for item in objects for problem in problems(item, namespace)] + same_names(
+            objects
+        )
         assert not found, "\n".join(found)
         return objects
 
@@ -83,9 +89,10 @@ class Renderer:
         values: Values | Sequence[Values] = (),
         *,
         release: str = "demo",
+        namespace: str = NAMESPACE,
         extra: Sequence[str] = (),
     ) -> subprocess.CompletedProcess[str]:
-        """One `helm template`, in the namespace "serving"."""
+        """One `helm template`."""
         layers = [values] if isinstance(values, Mapping | Path) else list(values)
         text = ""
         files = []
@@ -97,7 +104,7 @@ class Renderer:
                 text = _yaml(layer)
                 files.append("--values=-")
         folder = chart if isinstance(chart, Path) else ROOT / "charts" / chart
-        command = [self.helm, "template", release, folder, "--namespace=serving"]
+        command = [self.helm, "template", release, folder, f"--namespace={namespace}"]
         command += [f"--kube-version={KUBERNETES}.0", *files, *extra]
         return subprocess.run(command, input=text, capture_output=True, text=True, check=False)
 
@@ -108,11 +115,18 @@ def _yaml(layer: Values) -> str:
     return re.sub("[\x7f-\x9f\u2028\u2029\ufeff]", lambda found: f"\\u{ord(found.group()):04x}", text)
 
 
-def problems(item: dict[str, Any]) -> list[str]:
+def of_kind(objects: Sequence[dict[str, Any]], kind: str, ending: str = "") -> dict[str, Any]:
+    """The one object of *kind* whose name ends like that."""
+    found = [i for i in objects if i["kind"] == kind and i["metadata"]["name"].endswith(ending)]
+    assert len(found) == 1, [(i["kind"], i["metadata"]["name"]) for i in objects]
+    return found[0]
+
+
+def problems(item: dict[str, Any], namespace: str = NAMESPACE) -> list[str]:
     """What is wrong with one object: schema, namespace, names that are there twice, `:latest`."""
     where = f"{item['kind']}/{item['metadata']['name']}"
     found = [*_schema_problems(item), *_doubles(item, ()), *_images(item)]
-    if item["metadata"].get("namespace") != "serving":
+    if item["metadata"].get("namespace") != namespace:
         found.append("metadata.namespace is not the release's")
     return [f"{where}: {text}" for text in found]
 
@@ -129,11 +143,11 @@ def _schema_problems(item: dict[str, Any]) -> Iterator[str]:
         yield from _kubernetes_problems(item)
         return
     path = ROOT / "schemas" / "crds" / f"{group}_{item['kind'].lower()}_{version}.json"
-    if not path.exists():
+    if not path.exists() and group not in WITHOUT_SCHEMA:
         yield f"no schema at {path.relative_to(ROOT)}"
-        return
     release = item["metadata"].get("labels", {}).get("app.kubernetes.io/version", "")
-    validators = [_own(path), *_real(group, item["kind"], version, ".".join(release.split(".")[:2]))]
+    own = [_own(path)] if path.exists() else []
+    validators = [*own, *_real(group, item["kind"], version, ".".join(release.split(".")[:2]))]
     for validator in validators:
         for error in validator.iter_errors(item):
             yield f"{'.'.join(map(str, error.absolute_path))}: {error.message[:300]}"

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import yaml
+from resolving import CORPUS, saved
 
 from valuesmith import inputs, rules
 from valuesmith.deployment import Deployment, Hardware, Role
@@ -81,16 +81,13 @@ class Saved:
     gpus: int
 
 
-def corpus(folder: Path) -> list[Saved]:
+def corpus() -> list[Saved]:
     """The saved search results of the reference material; none where it is not there."""
-    index = folder / "corpus" / "index.yaml"
-    if not index.is_file():
-        return []
-    return [_saved(index.parent, row) for row in yaml.safe_load(index.read_text(encoding="utf-8"))]
+    return [_saved(row) for row in saved()]
 
 
-def _saved(folder: Path, row: Mapping[str, Any]) -> Saved:
-    data = yaml.safe_load((folder / row["file"]).read_text(encoding="utf-8"))
+def _saved(row: Mapping[str, Any]) -> Saved:
+    data = yaml.safe_load((CORPUS / row["file"]).read_text(encoding="utf-8"))
     roles = {role: dict(given) for role, given in data.pop("params").items() if given}
     sections = ("SlaConfig", "ModelConfig", "WorkerConfig", "DynConfig")
     config = {f"{name}.{key}": value for name in sections for key, value in data[name].items()}

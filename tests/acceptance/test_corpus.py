@@ -4,21 +4,20 @@
 from __future__ import annotations
 
 import pytest
-import yaml
+import resolving
 from paths import SHARED, needs_shared
-from valuesmith import artifacts, facts, load, pipeline, proof, topology
-from valuesmith.aggregate import Options
+from resolving import CORPUS, saved
+
+from valuesmith import artifacts, facts, proof, topology
 from valuesmith.validate import manifest, pods, processes
 
-CORPUS = SHARED / "corpus"
-ROWS = yaml.safe_load((CORPUS / "index.yaml").read_text()) if CORPUS.exists() else []
+ROWS = saved()
 
 pytestmark = needs_shared("corpus")
 
 
 def resolved(row, **options):
-    source = load.read([CORPUS / row["file"]])
-    return pipeline.resolve(pipeline.Request(source, Options(backend=row["backend"], **options)))
+    return resolving.resolved(CORPUS / row["file"], backend=row["backend"], **options)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row["file"])

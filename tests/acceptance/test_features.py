@@ -6,7 +6,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from dynamo_inputs import agg, found, messages, refused, resolved, source, values
+from dynamo_inputs import agg, source
+from resolving import found, messages, refused, resolved, values
 
 from valuesmith import facts, topology
 from valuesmith.scripts import local

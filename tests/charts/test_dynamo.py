@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 import yaml
-from graphs import CHART, component, of_kind, values
+from graphs import CHART, component, values
 from paths import SHARED, needs_shared
-from rendering import Renderer
+from rendering import Renderer, of_kind
 
 
 def test_components_come_in_a_fixed_order(render: Renderer) -> None:

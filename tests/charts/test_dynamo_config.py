@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 import yaml
-from graphs import CHART, Component, component, of_kind, trtllm, values
-from rendering import Renderer
+from graphs import CHART, Component, component, trtllm, values
+from rendering import Renderer, of_kind
 
 # Token and model cache
 

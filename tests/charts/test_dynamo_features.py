@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from graphs import Component, component, of_kind, values
-from rendering import Renderer
+from graphs import Component, component, values
+from rendering import Renderer, of_kind
 
 EFA = "vpc.amazonaws.com/efa"
 ENGINE = {"gpusPerPod": 1, "command": ["python3", "-m", "dynamo.vllm"], "engineArgs": {"model": "m"}}

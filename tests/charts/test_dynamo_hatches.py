@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from graphs import Component, component, of_kind, trtllm, values
-from rendering import Renderer
+from graphs import Component, component, trtllm, values
+from rendering import Renderer, of_kind
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from graphs import CHART, Component, of_kind, values
-from rendering import Renderer
+from graphs import CHART, Component, values
+from rendering import Renderer, of_kind
 
 
 def test_names_labels_and_annotations_reach_every_object(render: Renderer) -> None:

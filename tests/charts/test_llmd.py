@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import resolving
 import yaml
-from llmd_inputs import AGG, HELM, corpus, disagg, flags, from_corpus, merged, resolved, wide
+from llmd_inputs import AGG, HELM, corpus, disagg, flags, resolved, wide
 from paths import SHARED, needs_shared
-from rendering import Renderer
+from rendering import Renderer, of_kind
+from resolving import merged
 
 from valuesmith.targets.llmd import router as llmd_router
 
@@ -39,14 +41,8 @@ def values(decode: dict[str, Any] | None = None, **over: Any) -> dict[str, Any]:
     return merged(base, {"decode": {"containers": [main], **role}, **over})
 
 
-def one(objects: Objects, kind: str, name: str = "") -> dict[str, Any]:
-    found = [i for i in objects if i["kind"] == kind and i["metadata"]["name"].endswith(name)]
-    assert len(found) == 1, [(i["kind"], i["metadata"]["name"]) for i in objects]
-    return found[0]
-
-
 def spec_of(objects: Objects, role: str = "decode") -> dict[str, Any]:
-    found: dict[str, Any] = one(objects, "Deployment", role)["spec"]["template"]["spec"]
+    found: dict[str, Any] = of_kind(objects, "Deployment", role)["spec"]["template"]["spec"]
     return found
 
 
@@ -150,7 +146,7 @@ def test_a_saved_search_result_asks_for_its_gpus(render: Renderer) -> None:
     rows = corpus(HELM)
     assert len(rows) == 4
     for file, wanted, options in rows:
-        found = from_corpus(file, options)
+        found = resolving.resolved(file, **options)
         assert gpus(render(CHART, found.values, release=found.name)) == wanted, file
 
 
@@ -283,7 +279,7 @@ def test_other_containers_get_nothing_of_the_model_server(render: Renderer) -> N
 
 def test_claims_take_the_place_of_resources(render: Renderer) -> None:
     objects = render(CHART, values({"parallelism": {"tensor": 2}, "accelerator": {"dra": True}}))
-    template = one(objects, "ResourceClaimTemplate")
+    template = of_kind(objects, "ResourceClaimTemplate")
     (request,) = template["spec"]["spec"]["devices"]["requests"]
     assert request["exactly"]["count"] == 2
     spec = spec_of(objects)
@@ -301,7 +297,7 @@ def test_a_simulator_or_a_cpu_has_no_accelerator(render: Renderer, over: dict[st
 
 
 def group(objects: Objects, role: str = "decode") -> tuple[dict[str, Any], dict[str, Any], int]:
-    found = one(objects, "LeaderWorkerSet", role)["spec"]["leaderWorkerTemplate"]
+    found = of_kind(objects, "LeaderWorkerSet", role)["spec"]["leaderWorkerTemplate"]
     leader, worker = (
         found[name]["spec"]["containers"][0] for name in ("leaderTemplate", "workerTemplate")
     )
@@ -341,9 +337,9 @@ def test_one_model_over_two_nodes_has_a_leader_that_serves(render: Renderer) -> 
     assert "readinessProbe" in leader
     assert "readinessProbe" not in worker
     index = {"leaderworkerset.sigs.k8s.io/worker-index": "0"}
-    assert index.items() <= one(objects, "Service")["spec"]["selector"].items()
+    assert index.items() <= of_kind(objects, "Service")["spec"]["selector"].items()
     for kind in ("InferencePool", "PodMonitor"):
-        assert index.items() <= one(objects, kind)["spec"]["selector"]["matchLabels"].items()
+        assert index.items() <= of_kind(objects, kind)["spec"]["selector"]["matchLabels"].items()
 
 
 @pytest.mark.parametrize(
@@ -472,13 +468,13 @@ def test_extra_config_is_merged_and_wins(render: Renderer) -> None:
 def test_a_monitor_gives_the_engines_port_its_name(render: Renderer) -> None:
     objects = render(CHART, values({"monitoring": {"podmonitor": {"enabled": True}}}))
     assert [port["name"] for port in main_of(objects)["ports"]] == ["metrics"]
-    assert one(objects, "PodMonitor")["spec"]["podMetricsEndpoints"][0]["port"] == "metrics"
+    assert of_kind(objects, "PodMonitor")["spec"]["podMetricsEndpoints"][0]["port"] == "metrics"
 
 
 def test_an_autoscaler_owns_the_replicas(render: Renderer) -> None:
     for multinode, kind in ((False, "Deployment"), (True, "LeaderWorkerSet")):
         given = values({"autoscaling": {"enabled": True}}, multinode=multinode)
-        assert "replicas" not in one(render(CHART, given), kind)["spec"]
+        assert "replicas" not in of_kind(render(CHART, given), kind)["spec"]
 
 
 def test_switched_off_it_renders_nothing(render: Renderer) -> None:
@@ -493,7 +489,7 @@ def test_an_account_that_is_there_is_used(render: Renderer) -> None:
 
 def test_the_test_hook_asks_the_service(render: Renderer) -> None:
     given = values(service={"enabled": True})
-    pod = one(render(CHART, given, hooks=True), "Pod")
+    pod = of_kind(render(CHART, given, hooks=True), "Pod")
     assert pod["metadata"]["annotations"]["helm.sh/hook"] == "test"
     assert pod["spec"]["containers"][0]["args"][0] == "http://demo.serving.svc:8000"
     assert "Pod" not in [item["kind"] for item in render(CHART, values(), hooks=True)]
@@ -506,7 +502,7 @@ def test_the_benchmark_loads_the_service_or_the_router(render: Renderer) -> None
         ({}, "http://demo-router-epp.serving.svc"),
         ({"enabled": False}, "http://demo-router-epp.serving.svc"),
     ):
-        job = one(render(CHART, merged(merged(values(), bench), over)), "Job")
+        job = of_kind(render(CHART, merged(merged(values(), bench), over)), "Job")
         assert flags(job["spec"]["template"]["spec"]["containers"][0]["args"])["--url"] == url
 
 

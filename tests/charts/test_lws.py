@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import copy
 from pathlib import Path
 from typing import Any
 
 import pytest
 from paths import ROOT
-from rendering import Renderer
+from rendering import Renderer, of_kind
+from resolving import merged
 from runtime_deployments import MODEL, deployment
 
 from valuesmith import runtimes, writer
@@ -28,20 +28,6 @@ GROUP: dict[str, Any] = {
     "ranks": 16,
     "worker": {"command": ["join"]},
 }
-
-
-def merged(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
-    result = copy.deepcopy(base)
-    for key, value in over.items():
-        inner = result.get(key)
-        both = isinstance(inner, dict) and isinstance(value, dict)
-        result[key] = merged(inner, value) if both else value  # type: ignore[arg-type]
-    return result
-
-
-def one(objects: list[dict[str, Any]], kind: str) -> dict[str, Any]:
-    (found,) = [item for item in objects if item["kind"] == kind]
-    return found
 
 
 def kinds(objects: list[dict[str, Any]]) -> set[str]:
@@ -70,7 +56,7 @@ def engine(objects: list[dict[str, Any]], role: str = "leader") -> dict[str, Any
 def test_one_pod_is_a_deployment_with_a_service(render: Renderer) -> None:
     objects = render("lws", ONE)
     assert kinds(objects) == {"Deployment", "Service"}
-    assert one(objects, "Deployment")["metadata"]["name"] == "demo"
+    assert of_kind(objects, "Deployment")["metadata"]["name"] == "demo"
     container = engine(objects)
     assert (container["command"], container["args"]) == (["serve"], ["--x"])
     assert container["resources"] == {
@@ -80,7 +66,7 @@ def test_one_pod_is_a_deployment_with_a_service(render: Renderer) -> None:
 
 
 def test_a_group_says_its_size_and_policies(render: Renderer) -> None:
-    spec = one(render("lws", GROUP), "LeaderWorkerSet")["spec"]
+    spec = of_kind(render("lws", GROUP), "LeaderWorkerSet")["spec"]
     assert (spec["replicas"], spec["startupPolicy"]) == (1, "LeaderCreated")
     inner = spec["leaderWorkerTemplate"]
     assert (inner["size"], inner["restartPolicy"]) == (2, "RecreateGroupOnPodRestart")
@@ -202,7 +188,7 @@ def test_all_that_does_not_fit_is_told_at_once(render: Renderer) -> None:
 
 def test_leader_ready_is_there_for_leaders_that_do_not_wait(render: Renderer) -> None:
     values = merged(GROUP, {"group": {"leaderWaits": False, "startupPolicy": "LeaderReady"}})
-    assert one(render("lws", values), "LeaderWorkerSet")["spec"]["startupPolicy"] == "LeaderReady"
+    assert of_kind(render("lws", values), "LeaderWorkerSet")["spec"]["startupPolicy"] == "LeaderReady"
 
 
 def test_a_release_name_with_a_dot_needs_another_name(render: Renderer) -> None:
@@ -222,7 +208,7 @@ def test_exclusive_topology_and_subgroups(render: Renderer) -> None:
             },
         },
     )
-    found = one(render("lws", values), "LeaderWorkerSet")
+    found = of_kind(render("lws", values), "LeaderWorkerSet")
     assert found["metadata"]["annotations"] == {
         "leaderworkerset.sigs.k8s.io/exclusive-topology": "rack",
         "leaderworkerset.sigs.k8s.io/subgroup-exclusive-topology": "block",
@@ -286,7 +272,7 @@ def test_a_claim_that_the_chart_makes(render: Renderer) -> None:
     objects = render(
         "lws", merged(GROUP, {"modelCache": {"create": True, "size": "1Ti", "storageClass": "efs"}})
     )
-    claim = one(objects, "PersistentVolumeClaim")
+    claim = of_kind(objects, "PersistentVolumeClaim")
     assert claim["spec"]["accessModes"] == ["ReadWriteMany"]
     assert claim["spec"]["storageClassName"] == "efs"
     (volume,) = template(objects)["spec"]["volumes"]
@@ -309,7 +295,7 @@ def test_shared_memory_and_scratch(render: Renderer) -> None:
 
 
 def test_the_service_reaches_leaders_only(render: Renderer) -> None:
-    service = one(render("lws", GROUP), "Service")
+    service = of_kind(render("lws", GROUP), "Service")
     assert service["metadata"]["name"] == "demo-frontend"
     assert service["spec"]["type"] == "ClusterIP"
     assert service["spec"]["selector"] == {
@@ -324,12 +310,12 @@ def test_the_service_reaches_leaders_only(render: Renderer) -> None:
 
 def test_metrics_stay_off_the_service_and_the_monitor_selects_leaders(render: Renderer) -> None:
     objects = render("lws", CI / "everything-values.yaml")
-    assert [port["name"] for port in one(objects, "Service")["spec"]["ports"]] == ["http", "grpc"]
-    monitor = one(objects, "PodMonitor")
+    assert [port["name"] for port in of_kind(objects, "Service")["spec"]["ports"]] == ["http", "grpc"]
+    monitor = of_kind(objects, "PodMonitor")
     assert monitor["metadata"]["labels"]["release"] == "prometheus"
     assert monitor["spec"]["podMetricsEndpoints"][0]["port"] == "metrics"
-    assert monitor["spec"]["selector"]["matchLabels"] == one(objects, "Service")["spec"]["selector"]
-    (group,) = one(objects, "PrometheusRule")["spec"]["groups"]
+    assert monitor["spec"]["selector"]["matchLabels"] == of_kind(objects, "Service")["spec"]["selector"]
+    (group,) = of_kind(objects, "PrometheusRule")["spec"]["groups"]
     assert group["name"] == "serving.llama-405b"
 
 
@@ -348,31 +334,31 @@ def test_an_autoscaler_owns_the_replicas(render: Renderer) -> None:
         ],
     }
     objects = render("lws", merged(GROUP, {"autoscaling": scaling}))
-    assert "replicas" not in one(objects, "LeaderWorkerSet")["spec"]
-    assert one(objects, "HorizontalPodAutoscaler")["spec"]["scaleTargetRef"] == {
+    assert "replicas" not in of_kind(objects, "LeaderWorkerSet")["spec"]
+    assert of_kind(objects, "HorizontalPodAutoscaler")["spec"]["scaleTargetRef"] == {
         "apiVersion": "leaderworkerset.x-k8s.io/v1",
         "kind": "LeaderWorkerSet",
         "name": "demo",
     }
     objects = render("lws", CI / "keda-values.yaml")
-    assert "replicas" not in one(objects, "Deployment")["spec"]
-    scaled = one(objects, "ScaledObject")["spec"]
+    assert "replicas" not in of_kind(objects, "Deployment")["spec"]
+    scaled = of_kind(objects, "ScaledObject")["spec"]
     assert scaled["scaleTargetRef"] == {"apiVersion": "apps/v1", "kind": "Deployment", "name": "demo"}
     assert (scaled["minReplicaCount"], scaled["maxReplicaCount"]) == (0, 4)
 
 
 def test_null_leaves_the_replicas_out(render: Renderer) -> None:
-    assert "replicas" not in one(render("lws", {**ONE, "replicas": None}), "Deployment")["spec"]
+    assert "replicas" not in of_kind(render("lws", {**ONE, "replicas": None}), "Deployment")["spec"]
 
 
 def test_access_exists_only_for_rules(render: Renderer) -> None:
     assert not kinds(render("lws", GROUP)) & {"ServiceAccount", "Role", "RoleBinding"}
     rules = {"rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]}
     objects = render("lws", merged(GROUP, {"rbac": rules}))
-    assert one(objects, "RoleBinding")["subjects"] == [
+    assert of_kind(objects, "RoleBinding")["subjects"] == [
         {"kind": "ServiceAccount", "name": "demo", "namespace": "serving"}
     ]
-    assert one(objects, "ServiceAccount")["metadata"]["name"] == "demo"
+    assert of_kind(objects, "ServiceAccount")["metadata"]["name"] == "demo"
     for role in ("leader", "worker"):
         spec = template(objects, role)["spec"]
         assert (spec["serviceAccountName"], spec["automountServiceAccountToken"]) == ("demo", True)
@@ -382,7 +368,7 @@ def test_an_account_of_ones_own_is_bound_and_not_made(render: Renderer) -> None:
     rules = {"rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]}
     objects = render("lws", merged(GROUP, {"rbac": rules, "serviceAccount": {"name": "mine"}}))
     assert "ServiceAccount" not in kinds(objects)
-    assert one(objects, "RoleBinding")["subjects"][0]["name"] == "mine"
+    assert of_kind(objects, "RoleBinding")["subjects"][0]["name"] == "mine"
     assert template(objects)["spec"]["serviceAccountName"] == "mine"
 
 
@@ -408,14 +394,14 @@ def test_another_tag_of_a_role_drops_the_charts_digest(render: Renderer) -> None
 
 def test_the_test_hook_asks_the_service(render: Renderer) -> None:
     objects = render("lws", merged(ONE, {"test": {"path": "/v2/health/ready"}}), hooks=True)
-    container = one(objects, "Pod")["spec"]["containers"][0]
+    container = of_kind(objects, "Pod")["spec"]["containers"][0]
     assert container["args"][0] == "http://demo-frontend.serving.svc:8000"
     assert container["env"] == [{"name": "READY_PATH", "value": "/v2/health/ready"}]
     assert "Pod" not in kinds(render("lws", merged(ONE, {"service": {"enabled": False}}), hooks=True))
 
 
 def test_the_benchmark_loads_the_service(render: Renderer) -> None:
-    job = one(render("lws", CI / "everything-values.yaml"), "Job")
+    job = of_kind(render("lws", CI / "everything-values.yaml"), "Job")
     container = job["spec"]["template"]["spec"]["containers"][0]
     args = container["args"]
     assert args[args.index("--url") + 1] == "http://llama-405b-frontend.serving.svc:80"
@@ -466,7 +452,7 @@ def test_every_runtime_renders_on_both_helms(
     assert container.get("args") == values.value("leader.args")
     assert container["image"] == shipped.image
     names = {port["name"] for port in container["ports"]}
-    service = one(objects, "Service")
+    service = of_kind(objects, "Service")
     assert {port["targetPort"] for port in service["spec"]["ports"]} <= names
 
 
@@ -481,4 +467,4 @@ def test_the_seeds_example_reaches_the_manifest(render: Renderer) -> None:
         "--gpu_per_node=4",
         "--stateful_set_group_key=$(GROUP_KEY)",
     ]
-    assert one(objects, "LeaderWorkerSet")["spec"]["leaderWorkerTemplate"]["size"] == 2
+    assert of_kind(objects, "LeaderWorkerSet")["spec"]["leaderWorkerTemplate"]["size"] == 2

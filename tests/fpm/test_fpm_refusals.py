@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import pytest
-from fpmkit import TWO_NODES, cell, resolved
+from fpmkit import TWO_NODES, cell
+from resolving import resolved
 
 from valuesmith.diagnostics import ConfigError
 from valuesmith.targets.fpm.words import OWNED

@@ -11,39 +11,24 @@ import sys
 from pathlib import Path
 
 import pytest
-import yaml
-from fpmkit import TWO_NODES, TWO_NODES_DP, cell, resolved
+from fpmkit import TWO_NODES, TWO_NODES_DP, cell
 from paths import HELMS, ROOT, SHARED
+from rendering import Renderer
+from resolving import resolved
 
-from valuesmith import cli, validate, writer
+from valuesmith import cli, validate
 
 EXAMPLES = sorted((ROOT / "examples" / "fpm").glob("*.yaml"))
 
 
 @pytest.fixture(params=sorted(HELMS))
-def workload(request, tmp_path):
+def workload(request):
     """The one object that charts/fpm makes of an input, by each Helm."""
 
     def render(source):
         found = resolved(source)
-        done = subprocess.run(
-            [
-                HELMS[request.param],
-                "template",
-                found.name,
-                ROOT / "charts" / "fpm",
-                "-n",
-                found.namespace,
-                "-f",
-                "-",
-            ],
-            input=writer.yaml_text(found.values),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        (item,) = [item for item in yaml.safe_load_all(done.stdout) if item]
+        renderer = Renderer(HELMS[request.param])
+        (item,) = renderer("fpm", found.values, release=found.name, namespace=found.namespace)
         return item
 
     return render

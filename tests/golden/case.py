@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from valuesmith import artifacts, helm, load, pipeline, writer
-from valuesmith.aggregate import Options
+import resolving
+
+from valuesmith import artifacts, helm, pipeline, writer
 from valuesmith.artifacts import parts
 
 HERE = Path(__file__).resolve().parent
@@ -79,7 +80,7 @@ def resolved(case: Case) -> Iterator[pipeline.Resolved]:
             if text := getattr(case, key):
                 files[key] = folder / f"{key}.yaml"
                 files[key].write_text(text)
-        yield pipeline.resolve(pipeline.Request(load.read([case.source]), Options(), **files))
+        yield resolving.resolved(case.source, **files)
 
 
 def render(case: Case) -> dict[str, str]:

@@ -10,9 +10,10 @@ from typing import Any
 import jsonschema
 import pytest
 import yaml
-from dynamo_inputs import agg, messages, resolved, source, values
+from dynamo_inputs import agg, source
 from made import deployment, user
 from paths import ROOT
+from resolving import messages, resolved, values
 
 from valuesmith import cli, cluster, facts
 from valuesmith.deployment import Process

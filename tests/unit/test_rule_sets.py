@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from paths import ROOT, SHARED, needs_shared
+from paths import ROOT, needs_shared
 from rule_deployments import applied, corpus, deployment, values, vocabulary
 
 from valuesmith import rules
@@ -543,7 +543,7 @@ def test_graph_sizes_rise_strictly_within_one_and_the_batch_size() -> None:
 
 
 @needs_shared("corpus")
-@pytest.mark.parametrize("entry", corpus(SHARED), ids=lambda entry: entry.name)
+@pytest.mark.parametrize("entry", corpus(), ids=lambda entry: entry.name)
 def test_the_corpus_gets_the_gpus_that_it_was_sized_for(entry: Any) -> None:
     done = applied(entry.rule_set, entry.deployment)
     total = sum(role.replicas.value * values(done, role.name)["gpus_per_worker"] for role in done.roles)
