@@ -7,15 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import made as by_hand
 import yaml
 from resolving import CORPUS, saved
 
 from valuesmith import inputs, rules
-from valuesmith.deployment import Deployment, Hardware, Role
+from valuesmith.deployment import Deployment
 from valuesmith.diagnostics import Position, Source
-from valuesmith.tree import Leaf, Origin, Tree, derived
+from valuesmith.records import replace
+from valuesmith.tree import Leaf, Origin
 
-HARDWARE = Hardware("", False, "nvidia.com/gpu", "CUDA_VISIBLE_DEVICES", {}, (), {}, "", "", "", False)
 RELEASES = {"vllm": "0.23.0", "sglang": "0.5.14", "trtllm": "1.3.0rc19"}
 
 
@@ -48,15 +49,15 @@ def deployment(
         at = Position(source, line, len(key) + 3, len(str(value)))
         return Leaf(value, Origin("set" if name in pinned else "input", at))
 
-    tree = Tree({tuple(k.split(".")): leaf(k, v, k) for k, v in written.items() if v is not None})
-    made = []
-    for role, parameters in roles.items():
-        given = {name: leaf(name, value, f"{role}.{name}") for name, value in parameters.items()}
-        replicas = tree.leaf("WorkerConfig", f"{role}_workers") or derived(1, "one worker")
-        made.append(Role(role, replicas, given, given))
-    mode = "agg" if "agg" in roles else "disagg"
-    release = version or RELEASES[backend]
-    return Deployment(tree, "dynamo", mode, backend, release, "1.3.0", HARDWARE, tuple(made))
+    config = {key: leaf(key, value, key) for key, value in written.items() if value is not None}
+    given = {
+        role: {name: leaf(name, value, f"{role}.{name}") for name, value in parameters.items()}
+        for role, parameters in roles.items()
+    }
+    found = by_hand.deployment(backend, given, config=config, engine=version or RELEASES[backend])
+    replicas = {role: found.config.leaf("WorkerConfig", f"{role}_workers") for role in roles}
+    counted = (replace(role, replicas=replicas[role.name] or role.replicas) for role in found.roles)
+    return replace(found, roles=tuple(counted))
 
 
 def applied(rule_set: str, made: Deployment) -> Deployment:
