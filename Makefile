@@ -74,6 +74,6 @@ releases: $(READY) ## Dynamo's releases and their engines, from the package inde
 
 package: $(DEV) tools ## wheel and chart archives in dist/
 	pip wheel -q --no-deps -w dist .
-	for chart in dynamo llm-d-modelservice fpm lws; do .tools/bin/helm package -d dist charts/$$chart; done
+	for chart in common dynamo llm-d-modelservice fpm lws; do .tools/bin/helm package -d dist charts/$$chart; done
 clean: ## remove all that was made, but .venv and .tools
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
