@@ -26,8 +26,10 @@ def merged(base: Mapping[str, Any], *over: Mapping[str, Any]) -> dict[str, Any]:
     for layer in over:
         for key, value in layer.items():
             old = result.get(key)
-            both = isinstance(value, Mapping) and isinstance(old, Mapping)
-            result[key] = merged(old, value) if both else copy.deepcopy(value)
+            if isinstance(value, Mapping) and isinstance(old, Mapping):
+                result[key] = merged(old, value)
+            else:
+                result[key] = copy.deepcopy(value)
     return result
 
 
