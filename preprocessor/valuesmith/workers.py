@@ -58,7 +58,9 @@ def run(
                     busy.remove(worker)
                     _ended(worker)
     finally:
+        # An interrupt: what was begun is finished, and heard of.
         for worker in busy:
+            told(worker.job, _heard(worker))
             _ended(worker)
 
 
