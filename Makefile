@@ -52,8 +52,8 @@ fuzz: $(DEV) tools-all ## property tests with many new random cases
 	HYPOTHESIS_PROFILE=fuzz pytest -q -n $(JOBS) -m hypothesis $(ARGS)
 field-cases: $(DEV) tools-all ## cases that people reported, a line each
 	@python tests/fieldcases/run.py
-bench: $(DEV) tools ## how long resolving and rendering takes
-	@$(TOOL)/bench.py
+bench: $(DEV) tools ## how long things take beside others; ARGS=--write makes BENCHMARKS.md
+	@$(TOOL)/bench.py $(ARGS)
 
 golden: $(DEV) tools-all ## the rendered examples in tests/golden, made anew
 	@PYTHONPATH=tests python tests/golden/cases.py --write
