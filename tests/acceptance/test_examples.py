@@ -17,7 +17,8 @@ from valuesmith import cli, inputs
 EXAMPLES = ROOT / "examples"
 PAGE = EXAMPLES / "README.md"
 KNOWN = set(inputs.contract().root.children)
-ALL = sorted(EXAMPLES.rglob("*.yaml"))
+# The files for Argo CD and Flux are no inputs.
+ALL = sorted(file for file in EXAMPLES.rglob("*.yaml") if file.parent.name != "gitops")
 # A unified YAML has sections of the contract; the cluster file and a chart's values have none.
 UNIFIED = [file for file in ALL if KNOWN & {*yaml.safe_load(file.read_text())} - {"backend", "target"}]
 LLMD = [f for f in UNIFIED if f.parent == EXAMPLES and "target:" not in f.read_text()]

@@ -63,6 +63,10 @@ def files(
         name = f"texts-{index}.yaml"
         texts[name] = writer.yaml_text(transformer, head)
         kustomization["transformers"].append(name)
+    settle = _settle_numbers(component, replaced, label)
+    if settle:
+        texts["numbers.yaml"] = "---\n".join(writer.yaml_text(item, head) for item in settle)
+        kustomization["transformers"].append("numbers.yaml")
     if "env_file" in component.row:
         kustomization["secretGenerator"] = [_secret(component.row["env_file"])]
         texts |= _env_files(component.row["env_file"], head)
@@ -143,6 +147,32 @@ def _strings(component: Component, places: Places, label: str) -> list[Plain]:
                 rest.append((select, [item for item in paths if item not in maps]))
         places[setting] = rest
     return list(found.values())
+
+
+def _settle_numbers(component: Component, replaced: Sequence[Plain], label: str) -> list[Plain]:
+    """Transformers that change nothing, for each kind in which a replacement makes a number.
+
+    Such a number has no type until the object is read again; a patch that comes before would take it
+    for a text. What tests a field with a JSON patch has the object read again.
+    """
+    kinds: dict[str, Plain] = {}
+    for item in replaced:
+        value = component.settings[item["source"]["fieldPath"].partition(".")[2]]
+        if not isinstance(value, bool) and str(value).isdigit():
+            for target in item["targets"]:
+                select = target["select"]
+                kept = {key: select[key] for key in ("group", "version", "kind") if key in select}
+                kinds[json.dumps(kept)] = kept
+    return [
+        {
+            "apiVersion": "builtin",
+            "kind": "PatchTransformer",
+            "metadata": {"name": f"{label}-numbers-{index}"},
+            "target": kind,
+            "patch": json.dumps([{"op": "test", "path": "/kind", "value": kind["kind"]}]),
+        }
+        for index, kind in enumerate(kinds.values())
+    ]
 
 
 def _text_map(name: str, key: str, value: str) -> Plain:
