@@ -11,7 +11,7 @@ import yaml
 from kustomizing import objects, text
 from paths import HELMS, ROOT, SHARED
 
-from valuesmith import validate
+from valuesmith import cli, validate
 
 FOLDER = ROOT / "kustomize" / "overlays"
 NAMES = [example.name for example in overlays.OVERLAYS]
@@ -64,3 +64,9 @@ def test_no_path_of_the_machine_is_written_anywhere() -> None:
             content = path.read_text(encoding="utf-8")
             assert str(ROOT) not in content
             assert str(Path.home()) not in content or str(Path.home()) == "/root"
+
+
+def test_validate_takes_both_forms(capsys: pytest.CaptureFixture[str]) -> None:
+    for suffix in ("", "-helm"):
+        assert cli.run(["validate", str(FOLDER / f"dynamo-disagg{suffix}")]) == 0
+        assert "VS584" not in capsys.readouterr().err

@@ -116,7 +116,7 @@ def _overlay(folder: Path, checks: Checks) -> Iterator[Diagnostic]:
     """What the overlay builds; where its base cannot be read here, its patches for themselves."""
     absent = kustomize.absent(folder)
     if not absent:
-        text, name = kustomize.build(folder), f"{folder} (built)"
+        text, name = _built(folder), f"{folder} (built)"
         yield from checks.manifests(read(text, name), text, name)
         return
     message = f"{folder} builds on {', '.join(absent)}, which cannot be read here"
@@ -130,6 +130,16 @@ def _overlay(folder: Path, checks: Checks) -> Iterator[Diagnostic]:
             crd_dir=checks.crd_dir,
         )
         yield from (item for item in found if item.code in _OF_PATCHES)
+
+
+def _built(folder: Path) -> str:
+    """What the overlay builds, with our Helm where it runs charts."""
+    try:
+        return kustomize.build(folder)
+    except ConfigError as error:
+        if not any("must specify --enable-helm" in item.message for item in error.diagnostics):
+            raise
+    return kustomize.build(folder, enable_helm=True, helm=helm.find())
 
 
 def _text(text: str, name: str, checks: Checks, beside: bool = False) -> Iterator[Diagnostic]:
