@@ -24,6 +24,8 @@ CONFINED = {
     "cel": ("validate",),
     "subprocess": ("tools",),
 }
+# Where a bug of ours ends: the command line, and one job among many, which must not take the others with it.
+EDGES = ("cli", "many")
 HEAVY = ("jinja2", "jsonschema", "kubernetes_validate", "cel", "yaml", "click", "packaging")
 
 
@@ -67,11 +69,11 @@ def test_modules_stay_small() -> None:
     assert too_long == {}, "split them by what they are about"
 
 
-def test_no_module_catches_every_exception() -> None:
+def test_only_the_edges_catch_every_exception() -> None:
     found = [
         f"{file.relative_to(ROOT)}:{node.lineno}"
         for file in sorted(PACKAGE.rglob("*.py"))
-        if file.relative_to(PACKAGE).parts[0] != "cli"
+        if file.relative_to(PACKAGE).parts[0].removesuffix(".py") not in EDGES
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
         if isinstance(node, ast.ExceptHandler)
         and (node.type is None or getattr(node.type, "id", "") == "Exception")
