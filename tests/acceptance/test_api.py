@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 from paths import ROOT
+
 from valuesmith.diagnostics import ConfigError
 
 EXAMPLE = ROOT / "examples" / "qwen3-32b-disagg.yaml"

@@ -8,6 +8,7 @@ import re
 
 import pytest
 from paths import ROOT
+
 from valuesmith import cli
 
 INPUT = ROOT / "examples" / "qwen3-32b-disagg.yaml"

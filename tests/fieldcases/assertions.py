@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 import yaml
@@ -99,7 +100,7 @@ def _holds(operator: str, wanted: Any, value: Any) -> bool:
         return bool(items) and all(re.search(wanted, str(item)) for item in items)
     if operator == "sorted_unique":
         numbers = [float(item) for item in (value if isinstance(value, list) else [value])]
-        return all(a < b for a, b in zip(numbers, numbers[1:], strict=False)) == wanted
+        return all(a < b for a, b in pairwise(numbers)) == wanted
     if operator == "min":
         return float(value) >= wanted
     raise ValueError(f"unknown operator {operator}")

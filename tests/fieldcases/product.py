@@ -6,7 +6,6 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-import os
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -51,7 +50,7 @@ def run(case: Mapping[str, Any]) -> Iterator[Outcome]:
         source = root / "input.yaml"
         source.write_bytes(_content(case))
         folder = root / "out"
-        words = ["render", str(source), "-o", str(folder), *os.environ.get("FIELD_OPTIONS", "").split(), *_options(case)]
+        words = ["render", str(source), "-o", str(folder), *_options(case)]
         shown = io.StringIO()
         with contextlib.redirect_stderr(shown), contextlib.redirect_stdout(io.StringIO()):
             code = cli.run(words)

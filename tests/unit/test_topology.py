@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import pytest
+
 from valuesmith.deployment import Role
 from valuesmith.diagnostics import Collector, Position, Source
 from valuesmith.topology import budget, check_grove_names, check_name, plan_roles
@@ -67,10 +68,11 @@ def test_a_worker_takes_as_few_nodes_as_hold_it_and_splits_evenly(world, nodes, 
 
 def test_a_world_that_does_not_split_over_its_nodes_is_refused():
     _, problems = plan("vllm", tensor_parallel_size=9)
-    assert problems == [
+    (problem,) = problems
+    assert problem == (
         "decode needs 9 GPUs (tp 9 × pp 1 × dp 1), which do not split evenly over 2 nodes "
         "of NodeConfig.num_gpus_per_node 8"
-    ]
+    )
 
 
 def test_a_number_of_the_input_that_disagrees_is_shown_with_both_sums():
