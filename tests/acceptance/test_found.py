@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 import pytest
 import yaml
 from paths import ROOT
 
-from valuesmith import cli, load, resolve
+from valuesmith import cli, load, render, resolve
 
 INPUT = ROOT / "examples" / "qwen3-32b-disagg.yaml"
 
@@ -173,3 +174,49 @@ def test_every_code_has_a_row_in_the_reference_of_codes():
     folder = ROOT / "preprocessor" / "valuesmith" / "data" / "codes"
     known = {code for file in folder.glob("*.yaml") for code in yaml.safe_load(file.read_text())}
     assert told == known
+
+
+def run_scripts(given, folder):
+    render(resolve(load(given)), folder)
+    return [file.read_text() for file in sorted(folder.glob("run_*.sh"))]
+
+
+def deepseek(dynamo, prefill, decode):
+    return {
+        "backend": "vllm",
+        "generator_dynamo_version": dynamo,
+        "ServiceConfig": {"model_path": "some/model"},
+        "SlaConfig": {"isl": 4000, "osl": 500},
+        "DynConfig": {"enable_router": True},
+        "WorkerConfig": {"prefill_workers": 7, "decode_workers": 2},
+        "Workers": {"prefill": prefill, "decode": decode},
+    }
+
+
+@pytest.mark.parametrize("dynamo", ["0.7.1", "1.0.2", "1.3.1", "1.6.1"])
+@pytest.mark.parametrize("wide", ["data_parallel_size", "tensor_parallel_size"])
+def test_workers_of_one_host_share_no_port(tmp_path, dynamo, wide):
+    # Up to vLLM 0.11 each tensor-parallel rank has a side channel, in every release each DP rank has one.
+    given = deepseek(dynamo, {"tensor_parallel_size": 1}, {wide: 8})
+    scripts = run_scripts(given, tmp_path / "out")
+    assert len(scripts) == 3
+    for script in scripts:
+        ports = [int(found) for found in re.findall(r"(?:SIDE_CHANNEL_PORT=|tcp://\*:)(\d+)", script)]
+        ports += [int(found) for found in re.findall(r"KV_EVENT_PORT=(\d+)", script)]
+        taken = [port + rank for port in ports for rank in range(8)]
+        assert len(taken) == len(set(taken))
+
+
+def test_the_ports_of_hundreds_of_workers_exist(tmp_path):
+    given = {
+        "backend": "sglang",
+        "ServiceConfig": {"model_path": "some/model"},
+        "SlaConfig": {"isl": 4000, "osl": 500},
+        "WorkerConfig": {"agg_workers": 400},
+        "Workers": {"agg": {"tensor_parallel_size": 1}},
+    }
+    scripts = run_scripts(given, tmp_path / "out")
+    for script in scripts:
+        ports = [int(found) for found in re.findall(r"--port (\d+)", script)]
+        assert len(ports) == len(set(ports)) == 8
+        assert max(ports) < 65536

@@ -17,6 +17,7 @@ FIRST_SYSTEM_PORT = 8081
 FIRST_SGLANG_PORT = 30000
 MASTER_PORT = 29500
 DP_PORT = 13445
+MOST_ON_A_HOST = 256
 HEAD = '"$HEAD_NODE_IP"'
 
 
@@ -111,24 +112,62 @@ def engine_config_path(deployment: Deployment, role: Role) -> str:
 def _own_ports(
     deployment: Deployment, placement: Placement, flags: dict[str, Any], env: dict[str, str]
 ) -> None:
-    """Give every worker of a host ports of its own; a DP rank takes the port plus its number."""
-    ordinal = placement.ordinal
-    env["DYN_SYSTEM_PORT"] = str(FIRST_SYSTEM_PORT + ordinal)
-    stride = max(_data_size(deployment, r) for r in deployment.roles)
+    """Give every worker of a host ports of its own."""
+    # Workers of one host have numbers in a row; ports of ever more workers would not stay below 65536.
+    index = placement.ordinal % MOST_ON_A_HOST
+    env["DYN_SYSTEM_PORT"] = str(FIRST_SYSTEM_PORT + index)
+    shift = index * _port_step(deployment)
     if deployment.backend == "vllm":
-        base = int(deployment.config.value("ServiceConfig.vllm_nixl_side_channel_port") or 20097)
         if deployment.mode == "disagg":
-            env["VLLM_NIXL_SIDE_CHANNEL_PORT"] = str(base + ordinal * stride)
+            env["VLLM_NIXL_SIDE_CHANNEL_PORT"] = str(_side_channel_port(deployment) + shift)
         if "DYN_VLLM_KV_EVENT_PORT" in env:
-            env["DYN_VLLM_KV_EVENT_PORT"] = str(int(env["DYN_VLLM_KV_EVENT_PORT"]) + ordinal * stride)
+            env["DYN_VLLM_KV_EVENT_PORT"] = str(int(env["DYN_VLLM_KV_EVENT_PORT"]) + shift)
     if deployment.backend == "sglang":
-        flags.setdefault("port", str(FIRST_SGLANG_PORT + ordinal * 100))
+        flags.setdefault("port", str(FIRST_SGLANG_PORT + index * 100))
         if "disaggregation-bootstrap-port" in flags and placement.role.name == "prefill":
             port = int(flags["disaggregation-bootstrap-port"])
-            flags["disaggregation-bootstrap-port"] = str(port + placement.replica)
+            flags["disaggregation-bootstrap-port"] = str(port + index)
     events = flags.get("kv-events-config")
-    if events is not None and ordinal:
-        flags["kv-events-config"] = _moved(events, ordinal * stride)
+    if events is not None and index:
+        flags["kv-events-config"] = _moved(events, shift)
+
+
+def _side_channel_port(deployment: Deployment) -> int:
+    return int(deployment.config.value("ServiceConfig.vllm_nixl_side_channel_port") or 20097)
+
+
+def _port_step(deployment: Deployment) -> int:
+    """How far the ports of two workers of a host are apart: each of a worker's ranks takes the next port.
+
+    Where vLLM has KV events and a side channel, the step keeps one worker's range of either away from the
+    other range of all workers.
+    """
+    ranks = max(_data_size(deployment, role) for role in deployment.roles)
+    if deployment.backend != "vllm":
+        return ranks
+    ranks = max(_data_size(deployment, role) * _tensor_size(role) for role in deployment.roles)
+    ports = [port for role in deployment.roles if (port := _event_port(role)) is not None]
+    if deployment.mode == "agg" or not ports:
+        return ranks
+    between = abs(_side_channel_port(deployment) - ports[0])
+    per_node = int(deployment.config.value("NodeConfig.num_gpus_per_node") or 8)
+    return ranks + between if between < per_node * ranks else ranks
+
+
+def _event_port(role: Role) -> int | None:
+    """The port on which a role's first rank tells of its KV cache."""
+    if role.process is None:
+        return None
+    if (port := role.process.env.get("DYN_VLLM_KV_EVENT_PORT")) is not None:
+        return int(port.value)
+    config = role.process.args.get("kv-events-config")
+    match = _endpoint(config.value)[1] if config is not None else None
+    return int(match[2]) if match is not None else None
+
+
+def _tensor_size(role: Role) -> int:
+    value = role.value("tensor_parallel_size", 1)
+    return value if isinstance(value, int) else 1
 
 
 def _data_size(deployment: Deployment, role: Role) -> int:
@@ -136,12 +175,20 @@ def _data_size(deployment: Deployment, role: Role) -> int:
     return value if isinstance(value, int) else 1
 
 
-def _moved(events: Any, offset: int) -> Any:
-    """The KV-events config with its port moved by *offset*; a text of the user's stays a text."""
+ENDPOINT = re.compile(r"(.*:)(\d+)")
+
+
+def _endpoint(events: Any) -> tuple[Any, re.Match[str] | None]:
+    """A KV-events config as data, and its endpoint taken apart."""
     loaded = json.loads(events) if isinstance(events, str) else events
     if not isinstance(loaded, Mapping) or not isinstance(loaded.get("endpoint"), str):
-        return events
-    match = re.fullmatch(r"(.*:)(\d+)", loaded["endpoint"])
+        return loaded, None
+    return loaded, ENDPOINT.fullmatch(loaded["endpoint"])
+
+
+def _moved(events: Any, offset: int) -> Any:
+    """The KV-events config with its port moved by *offset*; a text of the user's stays a text."""
+    loaded, match = _endpoint(events)
     if match is None:
         return events
     moved = {**loaded, "endpoint": f"{match[1]}{int(match[2]) + offset}"}

@@ -48,7 +48,7 @@ start prefill-1 env \
   DYN_SYSTEM_PORT=8082 \
   HF_HOME=/workspace/model_cache \
   NCCL_CUMEM_ENABLE=1 \
-  VLLM_NIXL_SIDE_CHANNEL_PORT=20098 \
+  VLLM_NIXL_SIDE_CHANNEL_PORT=20105 \
   python3 -m dynamo.vllm \
   --disaggregation-mode prefill \
   --kv-cache-dtype fp8 \

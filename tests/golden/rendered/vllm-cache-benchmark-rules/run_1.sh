@@ -27,7 +27,7 @@ start decode-0 env \
   DYN_SYSTEM_PORT=8083 \
   HF_HOME=/workspace/model_cache \
   NCCL_CUMEM_ENABLE=1 \
-  VLLM_NIXL_SIDE_CHANNEL_PORT=20099 \
+  VLLM_NIXL_SIDE_CHANNEL_PORT=20113 \
   python3 -m dynamo.vllm \
   --cudagraph-capture-sizes 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63 64 \
   --disaggregation-mode decode \

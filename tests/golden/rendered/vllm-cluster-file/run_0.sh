@@ -49,7 +49,7 @@ start prefill-1 env \
   GLOO_SOCKET_IFNAME=eth0 \
   NCCL_CUMEM_ENABLE=1 \
   NCCL_SOCKET_IFNAME=eth0 \
-  VLLM_NIXL_SIDE_CHANNEL_PORT=20098 \
+  VLLM_NIXL_SIDE_CHANNEL_PORT=20105 \
   python3 -m dynamo.vllm \
   --disaggregation-mode prefill \
   --kv-cache-dtype fp8 \

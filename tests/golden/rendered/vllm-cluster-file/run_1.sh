@@ -28,7 +28,7 @@ start decode-0 env \
   GLOO_SOCKET_IFNAME=eth0 \
   NCCL_CUMEM_ENABLE=1 \
   NCCL_SOCKET_IFNAME=eth0 \
-  VLLM_NIXL_SIDE_CHANNEL_PORT=20099 \
+  VLLM_NIXL_SIDE_CHANNEL_PORT=20113 \
   python3 -m dynamo.vllm \
   --disaggregation-mode decode \
   --kv-cache-dtype fp8 \

@@ -42,7 +42,7 @@ start decode-0 env \
   NIXL_TELEMETRY_EXPORTER=prometheus \
   NIXL_TELEMETRY_PROMETHEUS_PORT=19090 \
   PATH=/opt/amazon/efa/bin:/opt/amazon/openmpi/bin:/opt/dynamo/venv/bin:/usr/local/nvidia/bin:/usr/local/cuda/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
-  VLLM_NIXL_SIDE_CHANNEL_PORT=20099 \
+  VLLM_NIXL_SIDE_CHANNEL_PORT=20113 \
   python3 -m dynamo.vllm \
   --disaggregation-mode decode \
   --kv-cache-dtype fp8 \

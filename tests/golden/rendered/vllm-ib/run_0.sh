@@ -55,7 +55,7 @@ start prefill-1 env \
   UCX_LOG_LEVEL=error \
   UCX_MEMTYPE_CACHE=n \
   UCX_TLS=cuda_copy,cuda_ipc,tcp \
-  VLLM_NIXL_SIDE_CHANNEL_PORT=20098 \
+  VLLM_NIXL_SIDE_CHANNEL_PORT=20105 \
   python3 -m dynamo.vllm \
   --disaggregation-mode prefill \
   --kv-cache-dtype fp8 \

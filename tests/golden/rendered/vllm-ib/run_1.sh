@@ -31,7 +31,7 @@ start decode-0 env \
   UCX_LOG_LEVEL=error \
   UCX_MEMTYPE_CACHE=n \
   UCX_TLS=cuda_copy,cuda_ipc,tcp \
-  VLLM_NIXL_SIDE_CHANNEL_PORT=20099 \
+  VLLM_NIXL_SIDE_CHANNEL_PORT=20113 \
   python3 -m dynamo.vllm \
   --disaggregation-mode decode \
   --kv-cache-dtype fp8 \

@@ -45,7 +45,7 @@ start prefill-1 env \
   CUDA_VISIBLE_DEVICES=4,5,6,7 \
   DYN_SYSTEM_PORT=8082 \
   NCCL_CUMEM_ENABLE=1 \
-  VLLM_NIXL_SIDE_CHANNEL_PORT=20098 \
+  VLLM_NIXL_SIDE_CHANNEL_PORT=20105 \
   python3 -m dynamo.vllm \
   --disaggregation-mode prefill \
   --kv-cache-dtype fp8 \

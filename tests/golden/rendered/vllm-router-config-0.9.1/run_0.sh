@@ -49,9 +49,9 @@ start prefill-0 env \
 start prefill-1 env \
   CUDA_VISIBLE_DEVICES=4,5,6,7 \
   DYN_SYSTEM_PORT=8082 \
-  DYN_VLLM_KV_EVENT_PORT=20082 \
+  DYN_VLLM_KV_EVENT_PORT=20105 \
   NCCL_CUMEM_ENABLE=1 \
-  VLLM_NIXL_SIDE_CHANNEL_PORT=20098 \
+  VLLM_NIXL_SIDE_CHANNEL_PORT=20121 \
   python3 -m dynamo.vllm \
   --is-prefill-worker \
   --kv-cache-dtype fp8 \

@@ -48,11 +48,11 @@ start prefill-1 env \
   CUDA_VISIBLE_DEVICES=4,5,6,7 \
   DYN_SYSTEM_PORT=8082 \
   NCCL_CUMEM_ENABLE=1 \
-  VLLM_NIXL_SIDE_CHANNEL_PORT=20098 \
+  VLLM_NIXL_SIDE_CHANNEL_PORT=20121 \
   python3 -m dynamo.vllm \
   --disaggregation-mode prefill \
   --kv-cache-dtype fp8 \
-  --kv-events-config '{"enable_kv_cache_events":true,"endpoint":"tcp://*:20082","publisher":"zmq","topic":"kv-events"}' \
+  --kv-events-config '{"enable_kv_cache_events":true,"endpoint":"tcp://*:20105","publisher":"zmq","topic":"kv-events"}' \
   --kv-transfer-config '{"kv_connector":"NixlConnector","kv_role":"kv_both"}' \
   --max-num-batched-tokens 5500 \
   --max-num-seqs 2 \
