@@ -220,3 +220,20 @@ def test_the_ports_of_hundreds_of_workers_exist(tmp_path):
         ports = [int(found) for found in re.findall(r"--port (\d+)", script)]
         assert len(ports) == len(set(ports)) == 8
         assert max(ports) < 65536
+
+
+def test_thousands_of_workers_come_without_run_scripts(tmp_path, capsys):
+    given = ["--set", "Workers.agg.tensor_parallel_size=16", "--set", "WorkerConfig.agg_workers=10000"]
+    source = ROOT / "examples" / "qwen3-32b-agg.yaml"
+    out = tmp_path / "out"
+    assert cli.run(["render", str(source), "-o", str(out), *given]) == 0
+    told = capsys.readouterr().err
+    assert "--set:2:26: VS595 warning: run scripts are left out: 20000 worker processes" in told
+    assert not list(out.glob("run_*"))
+
+
+def test_more_workers_than_anybody_has_are_refused(tmp_path, capsys):
+    given = ["--set", "WorkerConfig.agg_workers=1000000"]
+    source = ROOT / "examples" / "qwen3-32b-agg.yaml"
+    assert cli.run(["render", str(source), "-o", str(tmp_path / "out"), *given]) == 1
+    assert "VS132 WorkerConfig.agg_workers must be at most 10000" in capsys.readouterr().err
