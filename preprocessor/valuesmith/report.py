@@ -11,7 +11,7 @@ from pathlib import Path
 from valuesmith import topology
 from valuesmith.artifacts import MANIFEST, Rendering, chart_path
 from valuesmith.deployment import Deployment
-from valuesmith.diagnostics import Diagnostic
+from valuesmith.diagnostics import ConfigError, Diagnostic
 from valuesmith.records import dataclass
 
 
@@ -25,6 +25,11 @@ class Checked:
     kinds: tuple[str, ...] = ()
     prerequisites: tuple[str, ...] = ()
     done: bool = False
+
+    def raise_errors(self) -> None:
+        """Raise :class:`ConfigError` when there is an error; notes say nothing about it and stay away."""
+        if any(item.is_error for item in self.diagnostics):
+            raise ConfigError(item for item in self.diagnostics if item.severity != "note")
 
 
 def rendered(

@@ -8,7 +8,7 @@ import time
 
 import pytest
 import yaml
-from paths import ROOT
+from paths import ROOT, SHARED, needs_shared
 
 from valuesmith import cli, load, render, resolve
 
@@ -237,3 +237,22 @@ def test_more_workers_than_anybody_has_are_refused(tmp_path, capsys):
     source = ROOT / "examples" / "qwen3-32b-agg.yaml"
     assert cli.run(["render", str(source), "-o", str(tmp_path / "out"), *given]) == 1
     assert "VS132 WorkerConfig.agg_workers must be at most 10000" in capsys.readouterr().err
+
+
+@needs_shared("crds")
+def test_what_is_no_problem_is_not_shown_among_problems(tmp_path, capsys):
+    source = tmp_path / "flag.yaml"
+    source.write_text(
+        "backend: vllm\n"
+        "ServiceConfig: {model_path: some/model}\n"
+        "SlaConfig: {isl: 4000, osl: 500}\n"
+        "Workers:\n"
+        "  agg:\n"
+        "    tensor_parallel_size: 1\n"
+        "    extra_cli_args: [--no-such-flag]\n"
+    )
+    words = ["render", str(source), "-o", str(tmp_path / "out"), "--crd-dir", str(SHARED / "crds")]
+    assert cli.run(words) == 1
+    told = capsys.readouterr().err
+    assert f"{source}:7:22: VS421 " in told
+    assert " note: " not in told

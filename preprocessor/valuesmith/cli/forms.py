@@ -12,7 +12,7 @@ import click
 from valuesmith import artifacts, formats, proof, report, writer
 from valuesmith.artifacts import Rendering
 from valuesmith.cli import options
-from valuesmith.diagnostics import ConfigError, Diagnostic
+from valuesmith.diagnostics import Diagnostic
 from valuesmith.report import Checked
 from valuesmith.writer import Artifacts
 
@@ -66,8 +66,7 @@ def _kustomize(
     console = options.console(given)
     if overlay.chosen and checked.done:
         checked = proof.overlaid(checked, overlay.manifest, proof.Wishes.of(given))
-        if any(item.is_error for item in checked.diagnostics):
-            raise ConfigError(checked.diagnostics)
+        checked.raise_errors()
     ours, notes = formats.settled(overlay, Path(output))
     console.problems(notes)
     return _folder(ours, rendering, checked, inputs, (output, overlay.command), given)

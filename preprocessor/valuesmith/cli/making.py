@@ -9,7 +9,6 @@ from typing import Any
 import click
 
 from valuesmith.cli import options
-from valuesmith.diagnostics import ConfigError
 
 FORMATS = ["yaml", "json", "kustomize", "configmap"]
 
@@ -137,9 +136,7 @@ def render(
             found, inputs, wishes.kubernetes_version, Path(output), lambda: proof.load(wishes)
         )
         checked = proof.check(rendering, wishes)
-        errors = [item for item in checked.diagnostics if item.is_error]
-        if errors:
-            raise ConfigError(checked.diagnostics)
+        checked.raise_errors()
         console.problems([item for item in checked.diagnostics if item.severity == "warning"])
     if given["form"] != "yaml":
         from valuesmith.cli import forms
