@@ -44,7 +44,7 @@ def diagnostics(text: str, values: Any, locate: Locate, schema: Any = None) -> l
     if _SCHEMA in text:
         found = [_schema_problem(item, locate, schema) for item in _merged(_complaints(text, values))]
         if found:
-            return found
+            return sorted(found, key=_place)  # Helm's own order differs from run to run
         return [Diagnostic("VS580", text)]
     failed = _FAIL.search(text)
     if failed:
@@ -166,6 +166,11 @@ _MISSING = re.compile(r"missing propert(?:y|ies) (.+)|(\S+) is required")
 _CHOICE = re.compile(r"(?:value|\S+) must be one of(?: the following:)? (.+)")
 _CONSTANT = re.compile(r"value must be '?(.+?)'?|\S+ does not match: (.+)")
 _PATTERN = re.compile(r"(?:'.*' d|D)oes not match pattern '(.*)'")
+
+
+def _place(item: Diagnostic) -> tuple[str, int, int, str]:
+    at = item.at
+    return (at.file, at.line, at.column, item.message) if at is not None else ("", 0, 0, item.message)
 
 
 def _schema_problem(item: _Complaint, locate: Locate, schema: Any) -> Diagnostic:

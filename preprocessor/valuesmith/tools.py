@@ -89,7 +89,8 @@ def _candidates(kind: Kind) -> Iterator[Path]:
     if named:
         found = shutil.which(named)
         if found:
-            yield Path(found)
+            # Absolute: a bare name would be looked for on PATH when it is run.
+            yield Path(found).absolute()
         return
     for name in kind.names:
         local = checkout() / ".tools" / "bin" / name

@@ -145,4 +145,5 @@ def _pinned(deployment: Deployment, leaf: Leaf, text: str, problems: Collector) 
         "the base at llm-d's release",
         ("LlmdConfig.kustomize_base_path", leaf),
         *([("LlmdConfig.version", version)] if version is not None else []),
+        at=leaf.at,
     )
