@@ -21,7 +21,6 @@ from valuesmith.references import Reference, named_backend, no_reference, parse_
 from valuesmith.tree import Leaf, Origin, Path, Tree, derived
 
 BACKENDS = ("vllm", "sglang", "trtllm")
-MODES = ("agg", "disagg")
 MODE_ROLES = {"agg": ("agg",), "disagg": ("prefill", "decode")}
 
 
@@ -173,14 +172,6 @@ def _mode(tree: Tree, target: Target, problems: Collector) -> Leaf:
     given = tree.leaf("DynConfig.mode")
     if given is not None and given.value is not None:
         mode = given
-        if given.value not in MODES:
-            problems.error(
-                "VS211",
-                f"unknown mode {given.value} of DynConfig.mode",
-                given.at,
-                did_you_mean(str(given.value), MODES) or "agg or disagg",
-            )
-            return mode
     elif described["prefill"] and described["decode"]:
         mode = derived("disagg", "prefill and decode workers are described")
     elif described["agg"] or target.name == "lws":

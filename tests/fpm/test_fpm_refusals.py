@@ -8,7 +8,6 @@ from fpmkit import TWO_NODES, cell
 from resolving import resolved
 
 from valuesmith.diagnostics import ConfigError
-from valuesmith.targets.fpm.words import OWNED
 
 
 def refusals(source) -> list[str]:
@@ -83,6 +82,21 @@ def test_data_parallel_ranks_must_divide_over_the_nodes():
         },
     )
     assert "agg: data_parallel_size 2 does not divide evenly over 4 nodes" in refusals(source)
+
+
+# What run.sh computes on each node; the mapping says so of these flags.
+OWNED = (
+    "nnodes",
+    "node-rank",
+    "master-addr",
+    "master-port",
+    "headless",
+    "data-parallel-size-local",
+    "data-parallel-start-rank",
+    "data-parallel-address",
+    "data-parallel-rpc-port",
+    "data-parallel-hybrid-lb",
+)
 
 
 @pytest.mark.parametrize("flag", OWNED)

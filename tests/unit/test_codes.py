@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from pathlib import Path
 
 import pytest
 import yaml
@@ -12,6 +13,7 @@ from paths import ROOT
 
 PACKAGE = ROOT / "preprocessor" / "valuesmith"
 CODES = PACKAGE / "data" / "codes"
+ANY = re.compile(rb"VS\d{3}|[EW]_[A-Z_]+[A-Z]")
 CODE = re.compile(r"[\"'`](VS\d{3}|[EW]_[A-Z_]+)[\"'`]")
 
 
@@ -48,3 +50,16 @@ def test_documented_codes_are_in_use() -> None:
 def test_an_entry_is_a_title_and_a_fix(file: str, code: str, entry: dict[str, str]) -> None:
     assert set(entry) == {"title", "fix"}, file
     assert all(isinstance(text, str) and len(text) > 5 for text in entry.values())
+
+
+def test_every_code_is_in_a_test() -> None:
+    """An answer that no test has seen may be anything."""
+    here = Path(__file__)
+    files = [p for p in (ROOT / "tests").rglob("*") if p.is_file() and p != here and p.suffix != ".pyc"]
+    seen = {code for file in files for code in ANY.findall(file.read_bytes())}
+    assert sorted({code for _, code, _ in documented()} - {code.decode() for code in seen}) == []
+
+
+def test_the_reference_has_every_code() -> None:
+    text = (ROOT / "schemas" / "errors.md").read_text(encoding="utf-8")
+    assert sorted(code for _, code, _ in documented() if code not in text) == []

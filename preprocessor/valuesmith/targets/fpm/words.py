@@ -11,18 +11,6 @@ from valuesmith.records import dataclass
 from valuesmith.targets.shapes import env_text
 from valuesmith.tree import Leaf
 
-OWNED = (
-    "nnodes",
-    "node-rank",
-    "master-addr",
-    "master-port",
-    "headless",
-    "data-parallel-size-local",
-    "data-parallel-start-rank",
-    "data-parallel-address",
-    "data-parallel-rpc-port",
-    "data-parallel-hybrid-lb",
-)
 PHASES = ("agg", "prefill", "decode")
 OWNED_ENV = ("FPM_", "LWS_", "GROVE_")
 DEFAULT_TIMEOUT = 7200
@@ -64,14 +52,7 @@ def check(deployment: Deployment, role: Role, problems: Collector) -> None:
     leaf, found = given_words(role)
     _check_phase(deployment, leaf, found, role, problems)
     for item in found:
-        if item.flag in OWNED:
-            problems.error(
-                "VS555",
-                f"--{item.flag} in Workers.agg.extra_cli_args belongs to run.sh, which computes it on each node",
-                item.at,
-                "remove it",
-            )
-        elif item.flag in ("data-parallel-backend", "dpb") and item.value != "mp":
+        if item.flag in ("data-parallel-backend", "dpb") and item.value != "mp":
             problems.error(
                 "VS556",
                 f"--data-parallel-backend {item.value} cannot be measured, only mp can",

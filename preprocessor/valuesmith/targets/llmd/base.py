@@ -74,13 +74,6 @@ def _workload(deployment: Deployment, problems: Collector) -> str:
     leaf = given(deployment.config, SECTION, "workload")
     kind = str(leaf.value).lower() if leaf is not None else "deployment"
     at = leaf.at if leaf is not None else None
-    if kind not in ("deployment", "disaggregatedset"):
-        problems.error(
-            "VS544",
-            f"unknown LlmdConfig.workload {kind}",
-            at,
-            "deployment or disaggregatedset",
-        )
     if kind == "disaggregatedset" and deployment.mode == "agg":
         problems.error(
             "VS545",
