@@ -111,32 +111,41 @@ SHARED: dict[str, Schema] = {
 }
 CONDITIONS = {"status": record(conditions=keyed("type"))}
 TEMPLATE = ref("BuiltInPodTemplate")
-WORKLOAD = merged(below("spec.template", TEMPLATE), record(**CONDITIONS))
+WORKLOAD = below("spec.template", TEMPLATE)
 JOBS = below("spec.jobTemplate.spec.template", TEMPLATE)
 WEBHOOKS = record(webhooks=keyed("name"))
-BUILT_IN: dict[tuple[str, str, str], Schema] = {
-    ("", "v1", "Pod"): record(spec=ref("BuiltInPodSpec"), **CONDITIONS),
-    ("", "v1", "PodTemplate"): record(template=TEMPLATE),
-    ("", "v1", "Service"): merged(
-        below("spec", record(ports=keyed("port", "protocol"))),
-        record(status=record(conditions=keyed("type"))),
-    ),
-    ("", "v1", "ServiceAccount"): record(secrets=keyed("name")),
-    ("", "v1", "ReplicationController"): WORKLOAD,
-    ("", "v1", "Namespace"): record(**CONDITIONS),
-    ("", "v1", "Node"): record(status=record(conditions=keyed("type"), addresses=keyed("type"))),
-    ("", "v1", "PersistentVolumeClaim"): record(**CONDITIONS),
-    ("apps", "v1", "DaemonSet"): WORKLOAD,
-    ("apps", "v1", "Deployment"): WORKLOAD,
-    ("apps", "v1", "ReplicaSet"): WORKLOAD,
-    ("apps", "v1", "StatefulSet"): WORKLOAD,
-    ("batch", "v1", "CronJob"): JOBS,
-    ("batch", "v1beta1", "CronJob"): JOBS,
-    ("batch", "v1", "Job"): WORKLOAD,
-    ("admissionregistration.k8s.io", "v1", "MutatingWebhookConfiguration"): WEBHOOKS,
-    ("admissionregistration.k8s.io", "v1", "ValidatingWebhookConfiguration"): WEBHOOKS,
-    ("storage.k8s.io", "v1", "CSINode"): below("spec", record(drivers=keyed("name"))),
+# Of the kinds that Kustomize knows, those with lists that merge by a key.
+WITH_LISTS: dict[str, Schema] = {
+    "Pod": record(spec=ref("BuiltInPodSpec")),
+    "PodTemplate": record(template=TEMPLATE),
+    "Service": below("spec", record(ports=keyed("port", "protocol"))),
+    "ServiceAccount": record(secrets=keyed("name")),
+    "Node": record(status=record(addresses=keyed("type"))),
+    "ReplicationController": WORKLOAD,
+    "DaemonSet": WORKLOAD,
+    "Deployment": WORKLOAD,
+    "ReplicaSet": WORKLOAD,
+    "StatefulSet": WORKLOAD,
+    "Job": WORKLOAD,
+    "CronJob": JOBS,
+    "MutatingWebhookConfiguration": WEBHOOKS,
+    "ValidatingWebhookConfiguration": WEBHOOKS,
+    "CSINode": below("spec", record(drivers=keyed("name"))),
 }
+
+
+def built_in() -> dict[tuple[str, str, str], Schema]:
+    """The kinds that Kustomize knows, by group, version and kind."""
+    table = facts.data(DATA)
+    found: dict[tuple[str, str, str], Schema] = {}
+    for api, kinds in table["known"].items():
+        group, _, version = api.rpartition("/")
+        for kind in kinds:
+            body = WITH_LISTS.get(kind, record())
+            if kind in table["with_conditions"]:
+                body = merged(body, record(**CONDITIONS))
+            found[(group, version, kind)] = body
+    return found
 
 
 def custom() -> list[Workload]:
@@ -168,7 +177,7 @@ def _template(place: Place) -> Schema:
 
 def schema() -> Schema:
     """The OpenAPI document: shared parts, then one definition a kind with its group and version."""
-    kinds = dict(BUILT_IN)
+    kinds = built_in()
     kinds |= {(item.group, item.version, item.kind): body_of(item) for item in custom()}
     definitions = dict(SHARED)
     for (group, version, kind), body in kinds.items():

@@ -175,6 +175,9 @@ def test_what_is_no_longer_made_goes_and_what_is_not_ours_stays(render: Render, 
     assert GRAPH not in names
     assert "base/dynamographdeployment-other.yaml" in names
     assert {"components/mine/kustomization.yaml", "base/notes.txt"} <= names
+    assert render("--name", "other") == 0
+    assert not any(name.startswith("components/priority") for name in tree(out))
+    assert "components/mine/kustomization.yaml" in tree(out)
 
 
 @pytest.mark.parametrize("name", [GRAPH, "kustomization.yaml", "openapi/merge-keys.json"])

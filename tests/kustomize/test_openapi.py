@@ -487,19 +487,29 @@ OTHERS: dict[str, Case] = {
         {"status": {"conditions": [{"type": "a"}]}},
         {"status": {"conditions": [{"type": "b"}]}},
     ),
-    "owners and finalizers": (
-        "apps/v1",
-        "Deployment",
-        {"metadata": {"finalizers": ["a"], "ownerReferences": [{"uid": "1"}]}},
-        {"metadata": {"finalizers": ["b"], "ownerReferences": [{"uid": "2"}]}},
-    ),
-    "finalizers of a kind that is not listed": (
-        "v1",
-        "ConfigMap",
-        {"metadata": {"finalizers": ["a"], "ownerReferences": [{"uid": "1"}]}},
-        {"metadata": {"finalizers": ["b"], "ownerReferences": [{"uid": "2"}]}},
-    ),
 }
+
+
+def metadata_cases() -> dict[str, Case]:
+    """What all kinds have in common, for every kind that Kustomize knows and some that it does not."""
+    newer = {
+        "autoscaling/v2": ["HorizontalPodAutoscaler"],
+        "resource.k8s.io/v1": ["ResourceClaimTemplate"],
+        "admissionregistration.k8s.io/v1": ["ValidatingAdmissionPolicy"],
+        "example.com/v1": ["Anything"],
+    }
+    found: dict[str, Case] = {}
+    for api, kinds in [*facts.data(workloads.DATA)["known"].items(), *newer.items()]:
+        for kind in kinds:
+            sides = [
+                {
+                    "metadata": {"finalizers": [word], "ownerReferences": [{"uid": word}]},
+                    "status": {"conditions": [{"type": word}]},
+                }
+                for word in ("a", "b")
+            ]
+            found[f"{kind} {api}"] = (api, kind, sides[0], sides[1])
+    return found
 
 
 def pod_cases() -> dict[str, Case]:
@@ -514,8 +524,12 @@ def pod_cases() -> dict[str, Case]:
     return found
 
 
-def patched(folder: Path, cases: list[Case], component: bool) -> list[dict[str, Any]]:
-    """All cases in one build: object i is patched by patch i."""
+def patched(folder: Path, cases: list[Case], way: str) -> list[dict[str, Any]]:
+    """All cases in one build: object i is patched by patch i.
+
+    *way* is how the build comes by our file: not at all, through the Component, by its path alone (which
+    is how targets of ours name it), or from a base.
+    """
     kustomization: dict[str, Any] = {"resources": [], "patches": []}
     for index, (api, kind, body, change) in enumerate(cases):
         head = {"apiVersion": api, "kind": kind}
@@ -523,22 +537,30 @@ def patched(folder: Path, cases: list[Case], component: bool) -> list[dict[str, 
         write(folder, {f"o{index}.yaml": {**head, **names[0]}, f"p{index}.yaml": {**head, **names[1]}})
         kustomization["resources"].append(f"o{index}.yaml")
         kustomization["patches"].append({"path": f"p{index}.yaml"})
-    if component:
-        for file in OPENAPI.iterdir():
-            write(folder / "openapi", {file.name: file.read_text(encoding="utf-8")})
+    for file in OPENAPI.iterdir():
+        write(folder / "openapi", {file.name: file.read_text(encoding="utf-8")})
+    if way == "path":
+        kustomization["openapi"] = {"path": "openapi/merge-keys.json"}
+    elif way == "component":
         kustomization["components"] = ["openapi"]
+    elif way == "base":
+        account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "other"}}
+        base = {"resources": ["a.yaml"], "components": ["../openapi"]}
+        write(folder / "base", {"a.yaml": account, "kustomization.yaml": base})
+        kustomization["resources"].insert(0, "base")
     write(folder, {"kustomization.yaml": kustomization})
     found = {item["metadata"]["name"]: item for item in objects(folder)}
     return [found[f"x{index}"] for index in range(len(cases))]
 
 
-def test_built_in_kinds_are_patched_as_without_it(tmp_path: Path) -> None:
-    cases = {**pod_cases(), **OTHERS}
-    before = patched(tmp_path / "without", list(cases.values()), False)
-    after = patched(tmp_path / "with", list(cases.values()), True)
+@pytest.mark.parametrize("way", ["path", "component", "base"])
+def test_built_in_kinds_are_patched_as_without_it(way: str, tmp_path: Path) -> None:
+    cases = {**pod_cases(), **OTHERS, **metadata_cases()}
+    before = patched(tmp_path / "without", list(cases.values()), "none")
+    after = patched(tmp_path / "with", list(cases.values()), way)
     differing = [t for t, a, b in zip(cases, before, after, strict=True) if a != b]
     assert differing == []
-    assert len(cases) > 150
+    assert len(cases) > 250
 
 
 def test_cluster_wide_kinds_get_no_namespace_either_way(tmp_path: Path) -> None:
