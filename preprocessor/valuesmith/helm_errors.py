@@ -8,8 +8,9 @@ dotted paths, Helm 4 a nested one with JSON pointers.
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path as FilePath
 from typing import Any
 
@@ -21,6 +22,7 @@ from valuesmith.tree import Path, dotted
 _SCHEMA = "values don't meet the specifications of the schema(s)"
 _HELM4_LINE = re.compile(r"\s*- at '(?P<path>[^']*)': (?P<text>.*)")
 _HELM3_LINE = re.compile(r"- (?P<path>\(root\)|\S+?): (?P<text>.*)")
+_NOT_FINITE = "json: unsupported value: "
 _FAIL = re.compile(r"execution error at \([^)]*\): (?P<text>.*)", re.DOTALL)
 _ADVICE = re.compile(r"\s*Use --debug flag to render out invalid YAML\s*$")
 _NOISE = re.compile(r"walk\.go:\d+:|found symbolic link in path|^level=|^WARNING: Kubernetes config")
@@ -50,6 +52,10 @@ def diagnostics(text: str, values: Any, locate: Locate, schema: Any = None) -> l
     if failed:
         lines = [line.strip() for line in failed["text"].splitlines() if line.strip()]
         return [_fail_problem(line, values, locate) for line in lines]
+    if _NOT_FINITE in text:
+        message = "the values hold a number that is not finite"
+        places = (locate(path, False) for path in _not_finite(values))
+        return [Diagnostic("VS580", message, at, "quote this, or write a number") for at in places]
     for code, marker in (
         ("VS582", "invalid release name"),
         ("VS583", "chart requires kubeVersion"),
@@ -58,6 +64,15 @@ def diagnostics(text: str, values: Any, locate: Locate, schema: Any = None) -> l
         if marker in text:
             return [Diagnostic(code, text)]
     return []
+
+
+def _not_finite(value: Any) -> Iterator[Path]:
+    """Where *value* holds an infinite number or none at all, which JSON cannot say."""
+    if isinstance(value, float) and not math.isfinite(value):
+        yield ()
+    parts: Iterable[tuple[Any, Any]] = value.items() if isinstance(value, Mapping) else ()
+    for part, inner in enumerate(value) if isinstance(value, list) else parts:
+        yield from ((part, *path) for path in _not_finite(inner))
 
 
 def read_schema(chart: FilePath) -> Any:

@@ -256,3 +256,66 @@ def test_what_is_no_problem_is_not_shown_among_problems(tmp_path, capsys):
     told = capsys.readouterr().err
     assert f"{source}:7:22: VS421 " in told
     assert " note: " not in told
+
+
+LONG = "a" * 5000
+
+
+@pytest.mark.parametrize(
+    ("words", "place"),
+    [
+        (["--set", f"rule={LONG}"], "--set:1:6: VS316 "),
+        (["--rules", LONG], "--rules:1:1: VS316 "),
+        (["--target", "lws", "--runtime", f"{LONG}.yaml"], "--runtime:1:1: E_RUNTIME "),
+        (["--crd-dir", LONG], "VS807 "),
+    ],
+)
+def test_a_name_too_long_for_any_file_is_no_bug_of_ours(tmp_path, capsys, words, place):
+    source = str(ROOT / "examples" / "qwen3-32b-agg.yaml")
+    assert cli.run(["render", source, "-o", str(tmp_path / "out"), *words]) == 1
+    assert place in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["validate", LONG],
+        ["diff", str(INPUT), LONG],
+        ["diff", LONG, str(INPUT)],
+        ["explain", str(INPUT), LONG],
+        ["rules", "check", LONG],
+        ["schema", "values", LONG],
+        ["resolve", str(INPUT), "-o", LONG],
+        ["render", str(INPUT), "-o", LONG],
+    ],
+    ids=lambda words: " ".join(words)[:20],
+)
+def test_every_command_takes_names_that_no_file_can_have(capsys, words):
+    assert cli.run(words) == 1
+    assert "bug" not in capsys.readouterr().err
+
+
+def test_a_base_with_a_name_too_long_is_only_not_read(tmp_path):
+    words = ["render", str(INPUT), "--target", "llm-d-kustomize", "-o", str(tmp_path / "out")]
+    assert cli.run([*words, "--set", f"LlmdConfig.kustomize_base_path={LONG}"]) == 0
+
+
+def test_an_empty_output_folder_is_refused(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert cli.run(["render", str(INPUT), "-o", ""]) == 2
+    assert "-o is empty" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("number", [".inf", "-.inf", ".nan"])
+def test_values_with_a_number_that_is_not_finite_have_a_place(tmp_path, capsys, number):
+    values = tmp_path / "values.yaml"
+    assert cli.run(["resolve", str(INPUT), "-o", str(values)]) == 0
+    text = values.read_text().splitlines()
+    line = next(index for index, line in enumerate(text) if line.startswith("dynamoVersion:"))
+    text[line] = f"dynamoVersion: {number}"
+    values.write_text("\n".join(text))
+    assert cli.run(["validate", str(values)]) == 1
+    told = capsys.readouterr()
+    assert f"{values}:{line + 1}:16: VS580 the values hold a number" in told.out + told.err

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from valuesmith import kustomize, writer
+from valuesmith import kustomize, load, writer
 from valuesmith.artifacts.parts import Order, Rendering, benchmark_files, charted, of_chart
 from valuesmith.diagnostics import Diagnostic
 from valuesmith.records import replace
@@ -61,8 +61,8 @@ def _relative_base(order: Order, path: str) -> Path | None:
     """The folder of a base that is named relative to the output folder, when it is there."""
     if order.output is None:
         return None
-    folder = (order.output / path).resolve()
-    return folder if folder.is_dir() else None
+    folder = order.output / path
+    return folder.resolve() if load.folder_there(folder) else None
 
 
 def _built_over(base: Path, overlay: Mapping[str, Any], files: Mapping[str, File], head: str) -> str:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -11,9 +12,11 @@ import click
 
 from valuesmith import __version__
 from valuesmith.cli.console import Console
-from valuesmith.diagnostics import ConfigError, ToolError
+from valuesmith.diagnostics import ConfigError, Diagnostic, ToolError
 
 BUG = 70
+# What the system says of names and rights that the caller chose.
+UNUSABLE = (errno.ENAMETOOLONG, errno.ELOOP, errno.EACCES, errno.EPERM)
 INTERRUPTED = 130
 
 
@@ -110,6 +113,10 @@ def run(argv: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except Exception as error:
+        if isinstance(error, OSError) and error.errno in UNUSABLE:
+            message = f"{error.filename} cannot be used: {error.strerror}"
+            Console.of(argv).problems([Diagnostic("VS807", message)], "nothing written")
+            return 1
         if debug:
             raise
         click.echo(

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from valuesmith import load
 from valuesmith.cli import options
 from valuesmith.diagnostics import ConfigError, Diagnostic, did_you_mean
 
@@ -25,7 +26,7 @@ def explain(words: tuple[str, ...], form: str, **given: Any) -> int:
 
     Words that are files (or -) are inputs; the others are keys of the values, or of the input. Globs match.
     """
-    inputs = [word for word in words if word == "-" or Path(word).is_file()]
+    inputs = [word for word in words if word == "-" or load.file_there(word)]
     keys = [word for word in words if word not in inputs]
     if not inputs:
         raise click.UsageError(f"no input file among: {' '.join(words)}")
@@ -139,7 +140,7 @@ def schema_values(chart: str) -> None:
 
     folder = facts.share() / "charts"
     file = folder / chart / "values.schema.json"
-    if "/" in chart or not file.is_file():
+    if "/" in chart or not load.file_there(file):
         known = sorted(p.parent.name for p in folder.glob("*/values.schema.json"))
         hint = did_you_mean(chart, known) or f"charts: {', '.join(known)}"
         raise ConfigError(Diagnostic("VS192", f"no chart is named {chart}", None, hint))

@@ -169,6 +169,8 @@ def _output(output: str | None, given: dict[str, Any]) -> str:
         raise click.UsageError("--each renders artifact folders, --format yaml")
     if output is None and form in ("yaml", "kustomize"):
         raise click.UsageError("Missing option '-o' / '--output'.")
+    if output == "":
+        raise click.UsageError("-o is empty")
     if output == "-" and form in ("yaml", "kustomize"):
         raise click.UsageError(f"--format {form} makes a folder: name it with -o")
     return output or "-"

@@ -15,7 +15,7 @@ from valuesmith.load.nodes import Entry, Map, Node, Scalar, Sequence_, positions
 from valuesmith.load.scalars import disagreement
 from valuesmith.load.secrets import masked
 from valuesmith.load.strict import documents, yaml_file, yaml_text
-from valuesmith.load.texts import file_text
+from valuesmith.load.texts import file_text, file_there, folder_there
 
 __all__ = [
     "Assignment",
@@ -29,6 +29,8 @@ __all__ = [
     "disagreement",
     "documents",
     "file_text",
+    "file_there",
+    "folder_there",
     "masked",
     "merge",
     "packaged",

@@ -32,6 +32,22 @@ def file_text(path: str | os.PathLike[str], limit: int = MAX_TEXT) -> str:
     return decoded(raw, name, limit)
 
 
+def file_there(path: str | os.PathLike[str]) -> bool:
+    """Whether *path* is a file; no, for a name that no file can have."""
+    try:
+        return Path(path).is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def folder_there(path: str | os.PathLike[str]) -> bool:
+    """Whether *path* is a folder; no, for a name that no folder can have."""
+    try:
+        return Path(path).is_dir()
+    except (OSError, ValueError):
+        return False
+
+
 def stdin_text() -> str:
     """The text of standard input."""
     return decoded(sys.stdin.buffer.read(MAX_TEXT + 1), "<stdin>", MAX_TEXT)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
+from valuesmith import load
 from valuesmith.diagnostics import Collector, ConfigError, Diagnostic, Position, Source, did_you_mean
 from valuesmith.records import dataclass, replace
 from valuesmith.rules.parse import parse
@@ -81,11 +82,11 @@ def check_files(paths: Iterable[str | Path], vocabulary: Vocabulary) -> list[Dia
     """Every problem of the rule files *paths* (a folder means all of its rule files)."""
     problems = Collector()
     for path in map(Path, paths):
-        files = sorted(path.glob("*.rule")) if path.is_dir() else [path]
+        files = sorted(path.glob("*.rule")) if load.folder_there(path) else [path]
         if not files:
             problems.error(SET, f"there is no rule file in {path.as_posix()}")
         for file in files:
-            if file.is_file():
+            if load.file_there(file):
                 _load(_File(file, file.as_posix(), False), file.stem, vocabulary, problems, ())
             else:
                 problems.error(SET, f"there is no file {file.as_posix()}")
@@ -122,12 +123,12 @@ def _find(
 ) -> _File | None:
     built_in = name in _built_in_names()
     folders = [BUILT_IN / name] if built_in else [place / name for place in places]
-    folder = next((item for item in folders if item.is_dir()), None) if name.strip() else None
+    folder = next((item for item in folders if load.folder_there(item)), None) if name.strip() else None
     if folder is None:
         known = ", ".join(_built_in_names())
         hint = f"there are {known}, or the folder of your own"
         close = did_you_mean(name, _built_in_names())
-        if any(item.is_file() for item in folders):
+        if any(map(load.file_there, folders)):
             hint, close = f"give the folder that holds {backend}.rule", ""
         problems.error(SET, f'rule: there is no rule set "{name}"', at, f"{close} {hint}".strip())
         return None

@@ -86,7 +86,7 @@ def load_runtime(name: str, at: Position | None = None, base: FilePath | None = 
         hint = did_you_mean(name, SHIPPED) or f"shipped are {known}; a file needs a path or .yaml"
         raise ConfigError(Diagnostic("E_RUNTIME", f"there is no runtime {name}", at, hint))
     path = FilePath(name) if base is None else base / name
-    if not path.is_file():
+    if not load.file_there(path):
         hint = "a path is relative to the working folder" if base is None else f"relative to {base}"
         raise ConfigError(Diagnostic("E_RUNTIME", f"there is no runtime file {name}", at, hint))
     return _read(load.file_text(path), name, at, "file")
