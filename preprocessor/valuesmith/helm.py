@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from valuesmith import helm_errors, load, places, tools
+from valuesmith import helm_errors, helm_stops, load, places, tools
 from valuesmith.diagnostics import ConfigError, Position
 from valuesmith.tools import Tool
 from valuesmith.tree import Path as ValuesPath
@@ -76,6 +76,7 @@ def template(  # noqa: PLR0913 (what helm template itself takes)
         return None if node is None else places.place(node, path, key)
 
     found = helm_errors.diagnostics(text, values, locate, helm_errors.read_schema(chart))
+    found = found or helm_stops.diagnostics(text, values, _defaults(chart), locate)
     if found:
         raise ConfigError(found)
     raise tools.failed(str(helm), outcome, text)
@@ -89,6 +90,14 @@ def _run(
         env = {f"HELM_{name}_HOME": home for name in ("CACHE", "CONFIG", "DATA")}
         env |= {"HELM_PLUGINS": home, "KUBECONFIG": f"{home}/none", **_BRIEF}
         return tools.run(command, values_text, env, meanwhile=meanwhile)
+
+
+def _defaults(chart: Path) -> object:
+    """The chart's own values; only needed when Helm has failed."""
+    try:
+        return load.to_plain(load.yaml_text(load.file_text(chart / "values.yaml"), "values.yaml"))
+    except ConfigError:
+        return {}
 
 
 def _read(text: str, name: str) -> load.Node | None:

@@ -84,7 +84,7 @@ def resolve(request: Request) -> Resolved:
     problems = Collector()
     table = mapping.table(request.mapping)
     tree = _clustered(_checked(request, table.parameters, problems), request.cluster, problems)
-    tree = _decided(tree, request.options, problems)
+    tree = _decided(tree, request, problems)
     deployment = _collecting(problems, lambda: aggregate.build(inputs.complete(tree)))
     target = target_table()[deployment.target]
     if aggregate.targets()[deployment.target].engine_flags:
@@ -124,13 +124,16 @@ def _clustered(tree: Tree, file: Path | None, problems: Collector) -> Tree:
         return tree
 
 
-def _decided(tree: Tree, options: Options, problems: Collector) -> Tree:
+def _decided(tree: Tree, request: Request, problems: Collector) -> Tree:
     try:
-        tree, found = aggregate.decide(tree, options)
+        tree, found = aggregate.decide(tree, request.options)
     except ConfigError as error:
         # A role may look empty only because its one key is misspelt, which has been told already.
         told = () if not problems.has_errors else LOOKS_EMPTY
         found = tuple(item for item in error.diagnostics if item.code not in told)
+        # Where no key of the input is known there is no leaf to point at, but there is the input.
+        start = request.document.root.at
+        found = tuple(item if item.at is not None else replace(item, at=start) for item in found)
         raise ConfigError(dict.fromkeys([*problems.items, *found])) from error
     problems.items += [*found, *cluster.unused(tree)]
     return tree

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Real files, damaged: the command line answers with problems at places, soon, and writes nothing.
+
+Exit code 70 (a bug of ours) never comes, whatever is in an input, a rule file, a mapping file, a runtime,
+a cluster file, a chart's values or a manifest.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from errorcases import contents
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from paths import ROOT, SHARED
+
+from properties.mutation import mutated, value_of_any_kind
+from valuesmith import artifacts, facts, load, pipeline, writer
+from valuesmith.cli import run
+
+
+SECONDS = 3
+DEEP = os.environ.get("HYPOTHESIS_PROFILE") == "fuzz"
+INPUT = """\
+backend: vllm
+ServiceConfig: {model_path: org/model, served_model_name: m}
+SlaConfig: {isl: 4000, osl: 500}
+Workers: {agg: {tensor_parallel_size: 2}}
+"""
+# What is wrong by itself, not at a place in a file: a file that cannot be read at all, a name in an option.
+NO_PLACE = re.compile(r"VS1(?:01|9\d)|VS316|VS58[0-3]|VS66[0-4]|VS608")
+
+
+def few(examples: int) -> Callable[[Any], Any]:
+    """So many cases in CI, and many more in ``make fuzz DEEP=1``."""
+    return settings(max_examples=examples * (40 if DEEP else 1), deadline=SECONDS * 1000)
+
+
+def answered(words: list[str], **files: str) -> int:
+    """The exit code of a command over *files* (``/`` is ``__``, ``.`` is ``_DOT_``), after checking its answer."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for path, text in files.items():
+            target = folder / path.replace("__", "/").replace("_DOT_", ".")
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(text.encode("utf-8", "surrogatepass"))
+        before = contents(folder)
+        out, told = io.StringIO(), io.StringIO()
+        here = Path.cwd()
+        os.chdir(folder)
+        try:
+            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(told):
+                code = run([*words, "--color", "never"])
+        finally:
+            os.chdir(here)
+        assert contents(folder) == before
+    check(code, told.getvalue())
+    return code
+
+
+def check(code: int, told: str) -> None:
+    assert code in (0, 1), told
+    assert "Traceback" not in told
+    if code:
+        heads = re.findall(
+            r"(?m)^(\S.*?:\d+:\d+: )?((?:VS\d{3}|[EW]_[A-Z_]+)) (?!warning: |note: )", told
+        )
+        assert heads, told
+        for place, name in heads:
+            assert place or NO_PLACE.fullmatch(name), told
+
+
+def texts(*files: Path) -> st.SearchStrategy[str]:
+    return st.sampled_from([file.read_text(encoding="utf-8") for file in files]).flatmap(mutated)
+
+
+EXAMPLES = sorted((ROOT / "examples").glob("*.yaml"))
+INPUTS = [file for file in EXAMPLES if file.name not in ("cluster.yaml", "chart-features.yaml")]
+SAVED = sorted((SHARED / "corpus").glob("*.top1.yaml"))[:12]
+DATA = ROOT / "preprocessor" / "valuesmith" / "data"
+RULES = sorted((DATA / "rules").rglob("*.rule"))
+RUNTIMES = sorted((DATA / "runtimes").glob("*.yaml"))
+RESOLVE = ["resolve", "deploy.yaml"]
+
+
+@few(120)
+@given(texts(*INPUTS, *SAVED))
+def test_damaged_inputs(text: str) -> None:
+    answered(RESOLVE, deploy_DOT_yaml=text)
+
+
+@few(25)
+@given(texts(*INPUTS), st.sampled_from(["llm-d-helm", "llm-d-kustomize", "fpm", "lws", "dynamo"]))
+def test_damaged_inputs_for_every_target(text: str, target: str) -> None:
+    answered([*RESOLVE, "--target", target], deploy_DOT_yaml=text)
+
+
+@few(60)
+@given(texts(*RULES))
+def test_damaged_rule_files(text: str) -> None:
+    answered([*RESOLVE, "--rules", "mine"], deploy_DOT_yaml=INPUT, mine__vllm_DOT_rule=text)
+
+
+@few(40)
+@given(texts(DATA / "mapping.yaml"))
+def test_damaged_mapping_files(text: str) -> None:
+    answered([*RESOLVE, "--mapping", "m.yaml"], deploy_DOT_yaml=INPUT, m_DOT_yaml=text)
+
+
+@few(60)
+@given(texts(ROOT / "examples" / "cluster.yaml"))
+def test_damaged_cluster_files(text: str) -> None:
+    answered([*RESOLVE, "--cluster", "c.yaml"], deploy_DOT_yaml=INPUT, c_DOT_yaml=text)
+
+
+@few(60)
+@given(texts(*RUNTIMES))
+def test_damaged_runtimes(text: str) -> None:
+    words = [*RESOLVE, "--target", "lws", "--runtime", "./r.yaml"]
+    given_input = INPUT.replace("SlaConfig: {isl: 4000, osl: 500}\n", "")
+    answered(words, deploy_DOT_yaml=given_input, r_DOT_yaml=text)
+
+
+KEYS = ["Workers.agg.max_batch_size", "K8sConfig", "x", "Workers", "K8sConfig.extra_env", "a.b.c.d"]
+SET = st.tuples(st.sampled_from(KEYS), mutated("[1, two, {a: b}]"))
+
+
+@few(80)
+@given(st.lists(SET, min_size=1, max_size=2))
+def test_damaged_options(sets: list[tuple[str, str]]) -> None:
+    words = [word for key, value in sets for word in ("--set", f"{key}={value}")]
+    if any("\x00" in word for word in words):
+        return  # no program can be given that
+    answered([*RESOLVE, *words], deploy_DOT_yaml=INPUT)
+
+
+# ---------------------------------------------------------------- what is rendered, or brought along
+
+
+MANIFESTS = sorted((ROOT / "tests" / "golden" / "rendered").rglob("k8s_*.yaml"))[::5]
+
+
+@few(40)
+@given(texts(*MANIFESTS))
+def test_damaged_manifests(text: str) -> None:
+    answered(["validate", "m.yaml"], m_DOT_yaml=text)
+
+
+def _values() -> dict[str, Any]:
+    return pipeline.resolve(pipeline.Request(load.read(["-"], stdin=INPUT))).values
+
+
+@few(12)
+@given(st.data())
+def test_damaged_values_are_told_by_the_chart(data: Any) -> None:
+    values = _values()
+    node: Any = values
+    while True:
+        key = data.draw(st.sampled_from(sorted(node)))
+        if isinstance(node[key], dict) and node[key] and data.draw(st.booleans()):
+            node = node[key]
+            continue
+        node[key] = data.draw(value_of_any_kind())
+        break
+    header = artifacts.header(["deploy.yaml"])
+    answered(["validate", "values.yaml"], values_DOT_yaml=writer.yaml_text(values, [header]))
+
+
+@few(40)
+@given(mutated("(max_batch_size or 8) * 2 if SlaConfig.isl > 4000 else [1, 'a'] | map('int') | max"))
+def test_damaged_expressions(text: str) -> None:
+    if "\n" in text or "\r" in text:
+        return
+    answered(
+        [*RESOLVE, "--rules", "mine"],
+        deploy_DOT_yaml=INPUT,
+        mine__vllm_DOT_rule=f"agg max_num_tokens = {text}\n",
+    )
+
+
+def test_the_undamaged_files_are_right() -> None:
+    """Guards the tests above: what they damage is accepted as it is."""
+    for file in INPUTS:
+        assert answered(RESOLVE, deploy_DOT_yaml=file.read_text()) == 0, file.name
+    mapping = facts.text("mapping.yaml")
+    assert answered([*RESOLVE, "--mapping", "m.yaml"], deploy_DOT_yaml=INPUT, m_DOT_yaml=mapping) == 0
+    for file in MANIFESTS:
+        assert answered(["validate", "m.yaml"], m_DOT_yaml=file.read_text()) == 0, file
