@@ -53,7 +53,7 @@ def test_a_value_of_another_kind_is_told_with_the_reason(chart: Path, tool: Tool
     (found,) = refused(chart, tool, "image: {name: b}\nport: text\n")
     assert found == (
         "values.yaml:1:1 VS581 the chart cannot be rendered with these values: "
-        "can't evaluate field number in type string"
+        "can't evaluate field number in type interface {}"
     )
 
 
