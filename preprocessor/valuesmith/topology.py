@@ -7,6 +7,7 @@ DP only without attention DP; TensorRT-LLM TP × PP, its attention DP ranks live
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -104,16 +105,46 @@ def _check_totals(role: Role, backend: str, sizes: Sizes, config: Tree, problems
         "the rule's gpus_per_worker": role.parameters.get("gpus_per_worker"),
     }
     told: set[int] = set()
+    left_out = _context_parallel(role, backend, world)
     for name, leaf in claims.items():
         if leaf is None or leaf.value is None or leaf.value == world or leaf.value in told:
             continue
         told.add(leaf.value)
+        if leaf.value * left_out == world:
+            problems.note(
+                "VS235",
+                f"{role.name} gets the {world} GPUs that its experts are spread over, though {name} says "
+                f"{leaf.value}: the search counted context parallelism of {left_out}, which its file lacks",
+                leaf.at,
+                "attention runs tensor-parallel on these GPUs instead",
+            )
+            continue
         problems.error(
             "VS231",
             f"{role.name} needs {world} GPUs ({sizes.formula(backend)}) but {name} says {leaf.value}",
             leaf.at or _place(role, "tensor_parallel_size"),
             _other_counts(backend, sizes),
         )
+
+
+def _context_parallel(role: Role, backend: str, world: int) -> int:
+    """The context parallelism of SGLang's prefill that a saved search result leaves out, else 1.
+
+    Such a result counts attention's GPUs alone, by its sizes and by ``gpus_per_worker``, and its experts go
+    over a multiple of them.
+    """
+    if backend != "sglang" or role.name != "prefill":
+        return 1
+
+    def given(*names: str) -> int:
+        leaves = [role.given.get(name) for name in names]
+        return math.prod(leaf.value for leaf in leaves if leaf is not None)
+
+    attention = given("tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size")
+    experts = given("moe_tensor_parallel_size", "moe_expert_parallel_size", "pipeline_parallel_size")
+    if given("gpus_per_worker") != attention or experts != world or world % attention:
+        return 1
+    return world // attention
 
 
 def _other_counts(backend: str, sizes: Sizes) -> str:

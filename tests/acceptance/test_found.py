@@ -11,6 +11,7 @@ import yaml
 from paths import ROOT, SHARED, needs_shared
 
 from valuesmith import cli, load, render, resolve
+from valuesmith.diagnostics import ConfigError
 
 INPUT = ROOT / "examples" / "qwen3-32b-disagg.yaml"
 
@@ -319,3 +320,52 @@ def test_values_with_a_number_that_is_not_finite_have_a_place(tmp_path, capsys, 
     assert cli.run(["validate", str(values)]) == 1
     told = capsys.readouterr()
     assert f"{values}:{line + 1}:16: VS580 the values hold a number" in told.out + told.err
+
+
+def searched(backend="sglang", role="prefill", **sizes):
+    """A saved search result whose prefill was searched with context parallelism, which the file lacks."""
+    worker = {
+        "tensor_parallel_size": 1,
+        "pipeline_parallel_size": 1,
+        "data_parallel_size": 1,
+        "gpus_per_worker": 1,
+        "moe_tensor_parallel_size": 1,
+        "moe_expert_parallel_size": 1,
+        "max_batch_size": 1,
+    }
+    other = "decode" if role == "prefill" else "prefill"
+    return {
+        "backend": backend,
+        "ServiceConfig": {"model_path": "Qwen/Qwen3-30B-A3B"},
+        "SlaConfig": {"isl": 4000, "osl": 1000},
+        "ModelConfig": {"is_moe": True},
+        "WorkerConfig": {"prefill_workers": 1, "decode_workers": 3, f"{role}_gpus_per_worker": 1},
+        "params": {role: {**worker, **sizes}, other: worker},
+    }
+
+
+@pytest.mark.parametrize("sizes", [(2, 1), (1, 2), (4, 2)])
+def test_context_parallelism_that_a_search_result_lacks_is_counted(sizes):
+    given = searched(moe_tensor_parallel_size=sizes[0], moe_expert_parallel_size=sizes[1])
+    found = resolve(load(given))
+    prefill = found.values["workers"]["prefill"]
+    gpus = sizes[0] * sizes[1]
+    assert prefill["gpusPerPod"] == gpus
+    assert prefill["engineArgs"]["tensor-parallel-size"] == str(gpus)
+    told = [(item.code, item.severity) for item in found.diagnostics]
+    assert told == [("VS235", "note")]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        searched("sglang", "decode", moe_tensor_parallel_size=2),
+        searched("vllm", moe_tensor_parallel_size=2),
+        searched("trtllm", moe_tensor_parallel_size=2),
+        searched(moe_tensor_parallel_size=2, gpus_per_worker=4),
+        searched(moe_tensor_parallel_size=3, tensor_parallel_size=2, gpus_per_worker=2),
+    ],
+)
+def test_other_totals_that_do_not_add_up_are_refused_as_ever(given):
+    with pytest.raises(ConfigError, match="VS231"):
+        resolve(load(given))
