@@ -369,3 +369,17 @@ def test_context_parallelism_that_a_search_result_lacks_is_counted(sizes):
 def test_other_totals_that_do_not_add_up_are_refused_as_ever(given):
     with pytest.raises(ConfigError, match="VS231"):
         resolve(load(given))
+
+
+def test_a_search_result_names_its_claim_in_both_spellings_alike(tmp_path):
+    given = searched()
+    given["K8sConfig"] = {"k8s_model_cache": "pvc:models", "k8s_pvc_name": "pvc:models"}
+    found = resolve(load(given))
+    assert found.values["modelCache"]["claimName"] == "models"
+
+
+def test_two_spellings_that_name_two_claims_are_refused():
+    given = searched()
+    given["K8sConfig"] = {"k8s_model_cache": "pvc:models", "k8s_pvc_name": "others"}
+    with pytest.raises(ConfigError, match="VS134"):
+        resolve(load(given))

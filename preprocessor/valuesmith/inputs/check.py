@@ -99,13 +99,12 @@ class Checker:
     def node(self, child: Child, entry: Entry, path: str, style: Style) -> None:
         """Check *entry*, which stands at the spelled *path* and is what *child* describes."""
         node = entry.node
-        drop = ""
         if isinstance(child, Alias):
-            drop, child = child.drop, child.target
+            child = child.target
             if isinstance(child, Key) and style.kind == "input":
                 style = Style("alias")
         if isinstance(child, Key):
-            self._key(child, node, path, drop, style)
+            self._key(child, node, path, style)
         elif isinstance(node, Map):
             self._section(node, child, path, style)
         elif isinstance(node, Scalar) and node.is_null:
@@ -127,7 +126,7 @@ class Checker:
                 continue
             elif name in self.parameters and len(section.path) == 2 and section.path[0] == "Workers":
                 extra = Key((*section.path, name), "any", "From a mapping file.", entry.key_at)
-                self._key(extra, entry.node, path, "", style)
+                self._key(extra, entry.node, path, style)
             else:
                 self.unknown(section, name, path, entry.key_at)
 
@@ -138,7 +137,7 @@ class Checker:
         hint = hint_for(self.contract, section, name) if self.unknowns <= MANY else ""
         say(UNKNOWN, f"unknown key {path}", at, hint)
 
-    def _key(self, key: Key, node: Node, path: str, drop: str, style: Style) -> None:
+    def _key(self, key: Key, node: Node, path: str, style: Style) -> None:
         if isinstance(node, Scalar):
             if node.is_null and node.plain:
                 self._nulls.append((key.path, _null(node.at, path, style)))
@@ -151,8 +150,9 @@ class Checker:
         sound, value = value_of(key, node, path, self.problems.error)
         if not sound or (key.leftover and style.kind != "set" and _is_leftover(key, value)):
             return
-        if drop and isinstance(value, str):
-            value = value.removeprefix(drop)
+        for _, drop in key.aliases:
+            # Search results write the other spelling's value under the key's own name too.
+            value = value.removeprefix(drop) if isinstance(value, str) else value
         text = style.statement or f"{path.rpartition('.')[2]}: {_shown(node)}"
         raw = node.text if isinstance(node, Scalar) else None
         leaf = Leaf(value, Origin(style.kind, node.at, text), raw)

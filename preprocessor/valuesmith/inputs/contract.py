@@ -67,10 +67,9 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Alias:
-    """Another spelling of a key or section; *drop* is what its value may begin with there."""
+    """Another spelling of a key or section."""
 
     target: Key | Section
-    drop: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,22 +141,22 @@ def parse(text: str) -> Contract:
     root = Section((), "One LLM deployment.")
     for key in _keys(_child(top, "top"), ()):
         root.children[dotted(key.path)] = key
-    aliases: list[tuple[str, str, Key | Section]] = []
+    aliases: list[tuple[str, Key | Section]] = []
     for name, node in _items(_child(top, "sections")):
         section = Section((name,), _text(node, "description"))
         root.children[name] = section
-        aliases += [(alias, "", section) for alias in _plain(node, "aliases", [])]
+        aliases += [(alias, section) for alias in _plain(node, "aliases", [])]
         for key in _keys(_child(node, "keys"), (name,)):
             section.children[str(key.path[-1])] = key
-            aliases += [(alias, drop, key) for alias, drop in key.aliases]
+            aliases += [(alias, key) for alias, _ in key.aliases]
     workers = _child(top, "workers")
     roles = _workers(root, workers)
-    aliases += [(name, "", root.children[WORKERS]) for name in _plain(workers, "aliases", [])]  # type: ignore[misc]
-    for spelled, drop, target in aliases:
+    aliases += [(name, root.children[WORKERS]) for name in _plain(workers, "aliases", [])]  # type: ignore[misc]
+    for spelled, target in aliases:
         *parents, last = spelled.split(".")
         home = root.children[parents[0]] if parents else root
         assert isinstance(home, Section)
-        home.children[last] = Alias(target, drop)
+        home.children[last] = Alias(target)
     return Contract({key.path: key for key in _walk(root)}, root, roles)
 
 
