@@ -25,7 +25,6 @@ from properties.mutation import mutated, value_of_any_kind
 from valuesmith import artifacts, facts, load, pipeline, writer
 from valuesmith.cli import run
 
-
 SECONDS = 3
 DEEP = os.environ.get("HYPOTHESIS_PROFILE") == "fuzz"
 INPUT = """\
