@@ -187,8 +187,11 @@ def _read(file: _File, problems: Collector) -> Source | None:
     try:
         return Source.from_text(file.shown, data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
+        source = Source.from_text(file.shown, data.decode("utf-8-sig", "replace"))
         line = data[: error.start].count(b"\n") + 1
-        problems.error(FORM, f"{file.shown} is not UTF-8 (line {line})")
+        column = len(data[: error.start].rpartition(b"\n")[2].decode("utf-8-sig", "replace")) + 1
+        at = Position(source, line, column)
+        problems.error(FORM, f"{file.shown} is not UTF-8", at, "save the file as UTF-8")
         return None
 
 

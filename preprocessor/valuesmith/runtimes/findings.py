@@ -9,7 +9,7 @@ from typing import Any
 from valuesmith.diagnostics import Diagnostic, Position
 from valuesmith.records import dataclass
 from valuesmith.records import field as made_by
-from valuesmith.runtimes.document import Part, field_name
+from valuesmith.runtimes.document import Part, field_name, mapping
 from valuesmith.tree import Path
 
 
@@ -72,7 +72,7 @@ class Findings:
 
     def add(self, code: str, message: str, path: Path = (), **more: Any) -> None:
         """One finding about what stands at *path* of the document."""
-        runtime = self.document.at("runtime") or {}
+        runtime = mapping(self.document.at("runtime"))
         elsewhere = more.pop("at", None)
         at = elsewhere or self.document.place(path)
         if path[:1] == ("runtime",):
