@@ -176,13 +176,19 @@ def test_bad_names_and_cluster_versions_are_the_users_to_fix(chart: Path, tool: 
         helm.template(chart, "", "demo", "ns", "banana", tool=tool)
 
 
-def test_everything_else_is_a_failure_of_the_tool(chart: Path, tool: Tool) -> None:
-    with pytest.raises(ToolError, match="nil pointer") as caught:
+def test_what_stops_a_template_is_a_problem_of_the_values(chart: Path, tool: Tool) -> None:
+    with pytest.raises(ConfigError, match="nil pointer") as caught:
         helm.template(chart, "nil: true\n", "demo", "ns", tool=tool)
-    assert caught.value.diagnostic.code == "VS704"
+    (problem,) = caught.value.diagnostics
+    assert problem.code == "VS581"
+    assert str(problem.at) == "values.yaml:1:1"
     assert "Use --debug" not in str(caught.value)
-    with pytest.raises(ToolError, match="not found"):
+
+
+def test_everything_else_is_a_failure_of_the_tool(chart: Path, tool: Tool) -> None:
+    with pytest.raises(ToolError, match="not found") as caught:
         helm.template(chart / "nope", "", "demo", "ns", tool=tool)
+    assert caught.value.diagnostic.code == "VS704"
 
 
 def test_linked_sub_charts_make_no_noise_in_messages(chart: Path, tool: Tool, tmp_path: Path) -> None:
