@@ -36,7 +36,7 @@ def runtime(tree: Tree, backend: str, dynamo: Leaf, image: Leaf | None, problems
         if suffix and transport is not None:
             reads.append(("K8sConfig.transport", transport))
         return derived(default, f"the runtime image of Dynamo {dynamo.value}", *reads)
-    reference = _parsed("K8sConfig.k8s_image", image, problems)
+    reference = _parsed("K8sConfig.k8s_image", image, problems, tree.value("target") in RUN_BY)
     if reference is None or str(reference) == default:
         return image
     ours = runtime_backend(reference)
@@ -83,10 +83,13 @@ def _suffix(tree: Tree, backend: str, dynamo: str, image: Leaf | None, problems:
     return suffix or ""
 
 
-def _parsed(key: str, image: Leaf, problems: Collector) -> Reference | None:
+def _parsed(key: str, image: Leaf, problems: Collector, used: bool = True) -> Reference | None:
     found = parse_reference(str(image.value))
     if found is None:
         problems.items.append(no_reference(key, image))
+    elif used and not (found.tag or found.digest):
+        message = f"{key} {image.value} has neither tag nor digest"
+        problems.error("VS229", message, image.at, "give it the tag of a release, or a digest")
     return found
 
 

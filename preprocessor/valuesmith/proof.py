@@ -3,15 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from valuesmith import topology, validate
 from valuesmith.artifacts import MANIFEST, Rendering
-from valuesmith.diagnostics import Collector, Diagnostic
+from valuesmith.diagnostics import Collector, Diagnostic, Position
 from valuesmith.records import dataclass, replace
 from valuesmith.report import Checked
+from valuesmith.tree import Tree, scalars
 from valuesmith.validate import engine_config, kubernetes, pods, processes
 from valuesmith.validate import manifest as manifests
 
@@ -60,6 +61,7 @@ def check(rendering: Rendering, wishes: Wishes) -> Checked:
                 crd_dir=wishes.crd_dir,
                 source_name=name,
             )
+    found = _placed(found, rendering)
     customs = sorted(
         {
             f"{o.kind} {o.api_version}"
@@ -75,6 +77,42 @@ def check(rendering: Rendering, wishes: Wishes) -> Checked:
         prerequisites=tuple(validate.prerequisites(objects)),
         done=True,
     )
+
+
+def _placed(found: Iterable[Diagnostic], rendering: Rendering) -> list[Diagnostic]:
+    """*found*, each at the input that it is about where that is plain, and told once there.
+
+    What was rendered is not written when it is wrong, so that a place in it helps nobody.
+    """
+    given = _given(rendering.resolved.deployment.config)
+    ours = {MANIFEST, *rendering.files}
+    placed: dict[tuple[str, str], Diagnostic] = {}
+    for item in found:
+        at = item.at if item.at is not None and item.at.file in ours else None
+        text = at.text[at.column - 1 :][: at.width].strip("\"' ") if at is not None else ""
+        near = {place for value, place in given if _says(text, value)}
+        if len(near) == 1:
+            item = replace(item, at=near.pop())
+            placed.setdefault((item.code, str(item.at)), item)
+        else:
+            placed.setdefault((item.code, f"{item.at} {item.message}"), item)
+    return list(placed.values())
+
+
+def _says(text: str, value: str) -> bool:
+    """Whether *text* of a manifest is the user's *value*, which may lack an image's registry."""
+    return text == value or ("/" in value and text.endswith(f"/{value}"))
+
+
+def _given(config: Tree) -> list[tuple[str, Position]]:
+    """Every text that people gave, with its place."""
+    return [
+        (text, place)
+        for leaf in config.values()
+        if leaf.is_user
+        for path, text in scalars(leaf.value)
+        if isinstance(text, str) and (place := leaf.place(path)) is not None
+    ]
 
 
 def overlaid(checked: Checked, manifest: str, wishes: Wishes) -> Checked:

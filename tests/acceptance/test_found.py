@@ -383,3 +383,35 @@ def test_two_spellings_that_name_two_claims_are_refused():
     given["K8sConfig"] = {"k8s_model_cache": "pvc:models", "k8s_pvc_name": "others"}
     with pytest.raises(ConfigError, match="VS134"):
         resolve(load(given))
+
+
+@pytest.mark.parametrize(
+    ("target", "key", "image"),
+    [
+        ("dynamo", "K8sConfig.k8s_image", "team/runtime:latest"),
+        ("dynamo", "BenchConfig.image", "python:latest"),
+        ("llm-d-helm", "LlmdConfig.vllm_image", "team/vllm:latest"),
+        ("llm-d-helm", "LlmdConfig.routing_proxy_image", "team/proxy"),
+        ("llm-d-kustomize", "LlmdConfig.vllm_image", "team/vllm"),
+        ("llm-d-kustomize", "LlmdConfig.routing_proxy_image", "team/proxy:latest"),
+    ],
+)
+def test_an_image_that_moves_is_shown_once_where_it_was_given(tmp_path, capsys, target, key, image):
+    words = ["render", str(INPUT), "--target", target, "-o", str(tmp_path / "out")]
+    assert cli.run([*words, "--set", f"{key}={image}"]) == 1
+    told = capsys.readouterr().err
+    assert f"--set:1:{len(key) + 2}: VS625 " in told
+    assert told.endswith("1 problem; nothing written\n")
+
+
+@pytest.mark.parametrize("key", ["k8s_image", "k8s_planner_image"])
+def test_an_image_without_a_tag_is_shown_where_it_was_given(tmp_path, capsys, key):
+    image = f"K8sConfig.{key}=nvcr.io/nvidia/ai-dynamo/vllm-runtime"
+    words = ["render", str(INPUT), "-o", str(tmp_path / "out"), "--set", "DynConfig.planner_config.a=1"]
+    assert cli.run([*words, "--set", image]) == 1
+    assert f"--set:2:{len(key) + 12}: VS229 K8sConfig.{key} nvcr.io/" in capsys.readouterr().err
+
+
+def test_an_image_that_a_target_does_not_use_needs_no_tag(tmp_path):
+    words = ["render", str(INPUT), "--target", "llm-d-helm", "-o", str(tmp_path / "out")]
+    assert cli.run([*words, "--set", "K8sConfig.k8s_image=team/runtime"]) == 0
