@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from valuesmith import __version__, facts, scripts, writer
-from valuesmith.diagnostics import Diagnostic
+from valuesmith import __version__, facts, places, scripts, writer
+from valuesmith.diagnostics import Diagnostic, Position
 from valuesmith.pipeline import Resolved
 from valuesmith.records import dataclass, field
 from valuesmith.targets import benchmark
+from valuesmith.tree import Path as ValuesPath
 from valuesmith.tree import Tree, flatten
 from valuesmith.writer import Artifacts, File
 
@@ -60,7 +61,11 @@ def header(inputs: Iterable[str]) -> str:
 
 def values_text(resolved: Resolved, inputs: Iterable[str]) -> str:
     """The flat values file."""
-    return writer.yaml_text(resolved.values, [header(inputs)])
+    return writer.yaml_text(resolved.values, [header(inputs)], _locate(resolved))
+
+
+def _locate(resolved: Resolved) -> Callable[[ValuesPath], Position | None]:
+    return lambda path: places.in_tree(resolved.tree, path)
 
 
 def chart_path(name: str) -> Path:
@@ -80,7 +85,7 @@ def charted(order: Order, chart: str, *, job_only: bool = False) -> tuple[str, s
     shown["benchmark"] = {**benchmark_values(resolved), "enabled": True}
     text = helm.template(
         chart_path(chart),
-        writer.yaml_text(shown),
+        writer.yaml_text(shown, (), _locate(resolved)),
         resolved.name,
         resolved.namespace,
         kube_version=order.kube_version,

@@ -41,8 +41,9 @@ def apply_test(builder: Builder, node: Any) -> Evaluator:
 
 def _word(builder: Builder, node: Any) -> int:
     """The offset of the name of a filter or test."""
-    first = node.place
-    return next(p - 1 for p, _, source in builder.tokens if p - 1 >= first and source == node.name)
+    first, word = node.place, node.name.partition(".")[0]
+    places = (p - 1 for p, _, source in builder.tokens if p - 1 >= first and source == word)
+    return next(places, first)
 
 
 def _invoke(

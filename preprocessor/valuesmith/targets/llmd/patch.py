@@ -27,7 +27,7 @@ def pod_patch(
     main["ports"] = [*main["ports"], *_ports_to_drop(item, ground)]
     main["volumeMounts"].append({"name": "model-storage", "mountPath": str(chosen.mount.value)})
     spec["volumes"].append(_model_volume(chosen))
-    main["resources"] = _without_the_bases(main["resources"], chosen)
+    main["resources"] = _without_the_bases(main.get("resources") or {}, chosen)
     _probes(main, item)
     if item.proxied:
         sidecar = proxy_container(item, chosen, facts_table()["zap_levels"])
