@@ -16,6 +16,8 @@ from valuesmith.diagnostics import Collector, Position
 from valuesmith.records import dataclass, replace
 from valuesmith.tree import Leaf, Tree
 
+# The longest name of a Helm release, which everything is installed as.
+HELM_NAME = 53
 NAME = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 ENGINE_NAMES = {"vllm": "vLLM", "sglang": "SGLang", "trtllm": "TensorRT-LLM"}
 HOW_ENGINES_COUNT = {
@@ -241,7 +243,8 @@ def check_names_given(tree: Tree, problems: Collector) -> None:
 
 
 def check_name(name: Leaf, limit: int, problems: Collector) -> None:
-    """``K8sConfig.name`` must be a DNS-1035 label of at most *limit* characters."""
+    """``K8sConfig.name`` must be a DNS-1035 label of at most *limit* characters, as Helm's releases have them."""
+    limit = min(limit, HELM_NAME)
     key = "K8sConfig.name_prefix" if name.origin.kind == "derived" else "K8sConfig.name"
     text = str(name.value)
     if not NAME.fullmatch(text):

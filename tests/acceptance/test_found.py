@@ -415,3 +415,24 @@ def test_an_image_without_a_tag_is_shown_where_it_was_given(tmp_path, capsys, ke
 def test_an_image_that_a_target_does_not_use_needs_no_tag(tmp_path):
     words = ["render", str(INPUT), "--target", "llm-d-helm", "-o", str(tmp_path / "out")]
     assert cli.run([*words, "--set", "K8sConfig.k8s_image=team/runtime"]) == 0
+
+
+TARGETS = [
+    ("dynamo", INPUT),
+    ("llm-d-helm", INPUT),
+    ("llm-d-kustomize", INPUT),
+    ("fpm", ROOT / "examples" / "fpm" / "single-node.yaml"),
+    ("lws", ROOT / "examples" / "lws-vllm.yaml"),
+]
+
+
+@pytest.mark.parametrize(("target", "source"), TARGETS, ids=[target for target, _ in TARGETS])
+def test_every_target_takes_the_names_that_helm_takes_and_no_longer_ones(
+    tmp_path, capsys, target, source
+):
+    words = ["render", str(source), "--target", target, "-o", str(tmp_path / "out"), "--name"]
+    assert cli.run([*words, "n" * 54]) == 1
+    assert "--name:1:1: VS242 " in capsys.readouterr().err
+    assert cli.run([*words, "a b"]) == 1
+    assert "--name:1:1: VS241 " in capsys.readouterr().err
+    assert cli.run([*words, "n" * (50 if target == "lws" else 53)]) == 0

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from valuesmith import facts
+from valuesmith import facts, topology
 from valuesmith.deployment import Deployment
 from valuesmith.diagnostics import Collector, Diagnostic
 from valuesmith.targets.llmd.base import BUILTIN, FOLDER, Base, base
@@ -40,6 +40,7 @@ def values(deployment: Deployment) -> Tree:
         ConfigError: with everything that llm-d, the base or the engine's release cannot do.
     """
     problems = Collector()
+    topology.check_name(deployment.config[("K8sConfig", "name")], topology.HELM_NAME, problems)
     chosen = settings(deployment, problems)
     ground = base(deployment, chosen, problems)
     servers = [server(deployment, role, chosen, problems) for role in deployment.roles]
