@@ -436,3 +436,23 @@ def test_every_target_takes_the_names_that_helm_takes_and_no_longer_ones(
     assert cli.run([*words, "a b"]) == 1
     assert "--name:1:1: VS241 " in capsys.readouterr().err
     assert cli.run([*words, "n" * (50 if target == "lws" else 53)]) == 0
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        ("accepted: 7", "5:15: VS401 accepted is a list"),
+        ("accepted: text", "5:15: VS401 accepted is a list"),
+        ("roles: prefill", "5:12: VS401 roles is a list"),
+        ("roles: [prefill, deco]", "5:22: VS406 unknown role deco"),
+        ("choices: fp8", "5:14: VS401 choices is a list"),
+        ("choices: [{values: [[fp8]]}]", "5:24: VS401 values is a list of texts"),
+    ],
+)
+def test_a_mapping_file_that_gives_no_list_is_told_so(tmp_path, capsys, said, message):
+    file = tmp_path / "more.yaml"
+    file.write_text(
+        f"- param_key: my_size\n  trtllm: null\n  sglang: null\n  vllm:\n    {said}\n    key: my-size\n"
+    )
+    assert cli.run(["resolve", str(INPUT), "--mapping", str(file)]) == 1
+    assert message.replace("5:", f"{file}:5:", 1) in capsys.readouterr().err

@@ -161,9 +161,9 @@ class _Backend:
             until=self._release(fields, "until"),
             roles=self._roles(fields),
             negative=self._text(fields, "negative"),
-            choices=self._choices(fields.get("choices")),
+            choices=self._choices(fields),
             unsupported=self._text(fields, "unsupported"),
-            accepted=tuple(to_plain(fields["accepted"])) if "accepted" in fields else (),
+            accepted=tuple(to_plain(item) for item in self._list(fields, "accepted")),
             text=f"{self.parameter} → {shown} ({self.backend})",
         )
 
@@ -199,23 +199,25 @@ class _Backend:
             return None
         return text
 
-    def _roles(self, fields: Mapping[str, Node]) -> tuple[str, ...]:
-        if "roles" not in fields:
-            return ()
-        roles = to_plain(fields["roles"])
-        for role in roles if isinstance(roles, list) else [roles]:
-            if role not in ROLES:
-                hint = choices_hint(role, ROLES)
-                self._error("VS406", f"unknown role {role}", fields["roles"].at, hint)
-        return tuple(roles) if isinstance(roles, list) else ()
-
-    def _choices(self, node: Node | None) -> tuple[Choice, ...]:
+    def _list(self, fields: Mapping[str, Node], name: str) -> tuple[Node, ...]:
+        node = fields.get(name)
         if node is None:
             return ()
         if not isinstance(node, Sequence_):
-            self._error("VS401", "choices is a list", node.at)
+            self._error("VS401", f"{name} is a list", node.at)
             return ()
-        return tuple(self._choice(item) for item in node.items)
+        return node.items
+
+    def _roles(self, fields: Mapping[str, Node]) -> tuple[str, ...]:
+        roles = [(to_plain(item), item.at) for item in self._list(fields, "roles")]
+        for role, at in roles:
+            if role not in ROLES:
+                hint = choices_hint(role, ROLES)
+                self._error("VS406", f"unknown role {role}", at, hint)
+        return tuple(role for role, _ in roles)
+
+    def _choices(self, fields: Mapping[str, Node]) -> tuple[Choice, ...]:
+        return tuple(self._choice(item) for item in self._list(fields, "choices"))
 
     def _choice(self, node: Node) -> Choice:
         if isinstance(node, Scalar):
@@ -227,4 +229,6 @@ class _Backend:
             self._error("VS401", wanted, node.at)
             return Choice(())
         words = tuple(item.text for item in values.items if isinstance(item, Scalar))
+        if len(words) < len(values.items):
+            self._error("VS401", "values is a list of texts", values.at)
         return Choice(words, self._release(fields, "since"), self._release(fields, "until"))
