@@ -193,7 +193,7 @@ def test_the_undamaged_files_are_right() -> None:
         assert answered(["validate", "m.yaml"], m_DOT_yaml=file.read_text()) == 0, file
 
 
-POD = "K8sConfig: {worker_extra_pod_spec: {mainContainer: {resources: null}}}\n"
+POD = "K8sConfig: {worker_extra_pod_spec: {mainContainer: {resources: %s}}}\n"
 RUNTIME = "name: a\nimage: {repository: a/b, tag: '1'}\nroles: {main: {args: [x], terminationGracePeriodSeconds: %s}}\n"
 
 
@@ -205,7 +205,14 @@ RUNTIME = "name: a\nimage: {repository: a/b, tag: '1'}\nroles: {main: {args: [x]
         ([*RESOLVE, "--rules", "mine"], {"mine__vllm_DOT_rule": "agg max_num_tokens = 1 is .inf\n"}),
         ([*RESOLVE, "--rules", "mine"], {"mine__vllm_DOT_rule": "agg max_num_tokens = 1 | a.b\n"}),
         ([*RESOLVE, "--rules", "mine"], {"mine__vllm_DOT_rule": "\ud800\n"}),
-        ([*RESOLVE, "--target", "llm-d-kustomize"], {"deploy_DOT_yaml": POD + INPUT}),
+        ([*RESOLVE, "--target", "llm-d-kustomize"], {"deploy_DOT_yaml": POD % "null" + INPUT}),
+        ([*RESOLVE, "--target", "llm-d-kustomize"], {"deploy_DOT_yaml": POD % "x" + INPUT}),
+        ([*RESOLVE, "--target", "fpm"], {"deploy_DOT_yaml": POD % "{limits: x}" + INPUT}),
+        (RESOLVE, {"deploy_DOT_yaml": POD % "[1]" + INPUT}),
+        (
+            [*RESOLVE, "--target", "lws", "--runtime", "./r.yaml"],
+            {"r_DOT_yaml": RUNTIME[:8] + "roles: {main: {args: [x]}}\n"},
+        ),
     ],
     ids=str,
 )

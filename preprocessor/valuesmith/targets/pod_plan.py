@@ -9,10 +9,8 @@ from typing import Any
 from valuesmith import facts
 from valuesmith.diagnostics import Collector
 from valuesmith.records import dataclass, field
-from valuesmith.targets.pod_spec import MAIN, PodSpec
+from valuesmith.targets.pod_spec import MAIN, SIDES, PodSpec
 from valuesmith.tree import Path
-
-SIDES = ("requests", "limits")
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from valuesmith.records import dataclass
 from valuesmith.tree import Leaf, Path, Tree, merged
 
 MAIN = "mainContainer"
+SIDES = ("requests", "limits")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +67,19 @@ def pod_spec(config: Tree, key: str) -> PodSpec | None:
 
 
 def check_shape(spec: PodSpec, problems: Collector) -> None:
-    """Unknown keys, lists that are none, and items of which one would hide the other."""
+    """Unknown keys, lists and maps that are none, and items of which one would hide the other.
+
+    Raises :class:`ConfigError` with all of *problems* when a part has another shape: it cannot be merged.
+    """
+    before = len(problems.items)
     _keys(spec, (), spec.value, "pod", problems)
     for path in _containers(spec):
         found: Any = spec.value
         for part in path:
             found = found[part]
         _keys(spec, path, found, "container", problems)
+    if any(item.code == "VS571" for item in problems.items[before:]):
+        problems.raise_errors()
 
 
 def _containers(spec: PodSpec) -> Iterator[Path]:
@@ -100,8 +107,16 @@ def _keys(spec: PodSpec, path: Path, found: Mapping[str, Any], kind: str, proble
             problems.error("VS570", f"{where} is no setting of a {what}", spec.at(*path, key), hint)
         elif key in (*table["lists"][kind], *table["plain_lists"][kind]):
             _list(spec, (*path, key), value, table["lists"][kind].get(key), problems)
-        elif key == MAIN and value is not None and not isinstance(value, Mapping):
-            problems.error("VS571", f"{where} must be a mapping", spec.at(*path, key))
+        elif key == MAIN or key in table["maps"][kind]:
+            _map(spec, (*path, key), value, problems)
+
+
+def _map(spec: PodSpec, path: Path, value: Any, problems: Collector) -> None:
+    if value is not None and not isinstance(value, Mapping):
+        problems.error("VS571", f"{spec.name(*path)} must be a mapping", spec.at(*path))
+    elif path[-1] == "resources":
+        for side in SIDES:
+            _map(spec, (*path, side), (value or {}).get(side), problems)
 
 
 def _instead(kind: str) -> str:

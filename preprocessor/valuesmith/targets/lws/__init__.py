@@ -124,7 +124,8 @@ def _check_name(deployment: Deployment, found: Resolved) -> None:
 def _said(found: Resolved, value: Any, *path: str) -> Leaf:
     """A value that the runtime says at *path*."""
     text = f"{'.'.join(path)} of the runtime {found.runtime.name}"
-    return derived(value, text, kind="runtime", at=found.document.place(("runtime", *path)))
+    at = found.document.place(("runtime", *path)) or found.document.place(("runtime", "name"))
+    return derived(value, text, kind="runtime", at=at)
 
 
 def _kind(found: Resolved) -> Leaf:
@@ -173,7 +174,7 @@ def _image(found: Resolved) -> Nested:
         leaf = _said(found, text, "image")
         reference = parse_reference(text)
     if reference is None:
-        raise ConfigError(no_reference("", leaf, "E_IMAGE"))
+        raise ConfigError(no_reference("image", leaf, "E_IMAGE"))
     return site.image(reference, leaf, found.request.deployment.config)
 
 
