@@ -94,6 +94,7 @@ def resolve(request: Request) -> Resolved:
         deployment = _collecting(problems, lambda: target.planned(settled))
     deployment = aggregate.with_endpoint(deployment, target.service_url(deployment))
     values = _collecting(problems, lambda: target.values(deployment))
+    problems.raise_errors()
     found = (*problems.items, *deployment.diagnostics, *target.notes(deployment))
     name = request.document.root.at.file
     return Resolved(deployment, values, tuple(dict.fromkeys(found)), name)
