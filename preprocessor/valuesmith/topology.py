@@ -18,6 +18,8 @@ from valuesmith.tree import Leaf, Tree
 
 # The longest name of a Helm release, which everything is installed as.
 HELM_NAME = 53
+# Nothing spans more, and what is made for each node has an end.
+MOST_NODES = 1024
 NAME = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 ENGINE_NAMES = {"vllm": "vLLM", "sglang": "SGLang", "trtllm": "TensorRT-LLM"}
 HOW_ENGINES_COUNT = {
@@ -44,6 +46,12 @@ class Sizes:
             _size(role, "data_parallel_size"),
             bool(role.value("enable_attention_dp", False)),
         )
+
+    @property
+    def widest(self) -> str:
+        """The parameter of the largest size."""
+        sizes = {"tensor": self.tensor, "pipeline": self.pipeline, "data": self.data}
+        return max(sizes, key=lambda name: sizes[name]) + "_parallel_size"
 
     def counts_data(self, backend: str) -> bool:
         """Whether DP multiplies the GPUs on this backend."""
@@ -83,7 +91,14 @@ def _planned(
     _check_totals(role, backend, sizes, config, problems)
     node_size = per_node.value if per_node is not None else 8
     nodes = -(-world // node_size)
-    if world % nodes:
+    if nodes > MOST_NODES:
+        problems.error(
+            "VS236",
+            f"one {role.name} worker needs {world} GPUs ({formula}) on {nodes} nodes, more than {MOST_NODES}",
+            _place(role, sizes.widest),
+            "use more workers instead of a larger one",
+        )
+    elif world % nodes:
         at = per_node.at if per_node is not None else None
         problems.error(
             "VS232",

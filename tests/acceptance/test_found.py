@@ -456,3 +456,53 @@ def test_a_mapping_file_that_gives_no_list_is_told_so(tmp_path, capsys, said, me
     )
     assert cli.run(["resolve", str(INPUT), "--mapping", str(file)]) == 1
     assert message.replace("5:", f"{file}:5:", 1) in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("target", ["dynamo", "llm-d-helm", "llm-d-kustomize", "fpm"])
+@pytest.mark.parametrize("size", ["tensor", "data"])
+def test_a_worker_on_more_nodes_than_exist_is_refused_before_anything_counts_to_them(
+    tmp_path, capsys, target, size
+):
+    assigned = f"Workers.agg.{size}_parallel_size=1000000000000"
+    source = str(ROOT / "examples" / "fpm" / "single-node.yaml")
+    words = ["render", source, "--target", target, "-o", str(tmp_path / "out"), "--set", assigned]
+    assert cli.run([*words, "--set", "Workers.agg.gpus_per_worker=null"]) == 1
+    place = assigned.index("=") + 2
+    assert f"--set:1:{place}: VS236 one agg worker needs " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("assigned", ["RuntimeConfig.params.TP=80000000000", "RuntimeConfig.size=2000"])
+def test_a_group_of_more_pods_than_exist_is_refused(tmp_path, capsys, assigned):
+    words = ["render", str(ROOT / "examples" / "lws-vllm.yaml"), "-o", str(tmp_path / "out")]
+    assert cli.run([*words, "--set", assigned]) == 1
+    place = assigned.index("=") + 2
+    told = capsys.readouterr().err
+    assert re.search(
+        rf"--set:1:{place}: E_TOPOLOGY (?:\S+: )?\d+ pods would be needed, and a group has", told
+    )
+
+
+def test_the_chart_of_groups_bounds_what_it_counts_to(tmp_path, capsys):
+    values = tmp_path / "values.yaml"
+    assert cli.run(["resolve", str(ROOT / "examples" / "lws-vllm.yaml"), "-o", str(values)]) == 0
+    values.write_text(re.sub(r"^size: \d+", "size: 2000000000", values.read_text(), flags=re.M))
+    assert cli.run(["validate", str(values)]) == 1
+    told = capsys.readouterr()
+    assert "VS580 size " in told.out + told.err
+
+
+@pytest.mark.parametrize(("backend", "dynamo"), [("vllm", "0.9.0"), ("sglang", "1.2.1")])
+def test_encode_workers_that_a_release_lacks_are_shown_where_they_are_described(
+    tmp_path, capsys, backend, dynamo
+):
+    source = tmp_path / "encode.yaml"
+    source.write_text(
+        f"backend: {backend}\n"
+        f"generator_dynamo_version: {dynamo}\n"
+        "ServiceConfig: {model_path: some/model}\n"
+        "Workers:\n"
+        "  agg: {tensor_parallel_size: 1}\n"
+        "  encode: {tensor_parallel_size: 1}\n"
+    )
+    assert cli.run(["render", str(source), "-o", str(tmp_path / "out")]) == 1
+    assert f"{source}:6:34: VS446 encode workers need Dynamo" in capsys.readouterr().err

@@ -114,8 +114,9 @@ def _encoder(deployment: Deployment) -> Leaf:
     """Whether there are encode workers."""
     count = deployment.config.leaf("WorkerConfig.encode_workers")
     reads = (("WorkerConfig.encode_workers", count),) if count is not None else ()
-    there = deployment.role("encode") is not None
-    return derived(there, "encode workers are described" if there else "no encode workers", *reads)
+    role = deployment.role("encode")
+    text = "no encode workers" if role is None else "encode workers are described"
+    return derived(role is not None, text, *reads, at=role.replicas.at if role is not None else None)
 
 
 def _asked(config: Tree, name: str) -> Leaf:

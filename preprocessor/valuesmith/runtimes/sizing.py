@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from valuesmith import topology
 from valuesmith.records import dataclass
 from valuesmith.runtimes import flavors, ranks, scalars
 from valuesmith.runtimes.document import Part, mapping
@@ -13,7 +14,7 @@ from valuesmith.runtimes.findings import Findings
 from valuesmith.runtimes.layers import Layers, Setting
 from valuesmith.runtimes.ranks import Factors
 from valuesmith.runtimes.request import PARALLEL, Request
-from valuesmith.tree import Leaf, derived
+from valuesmith.tree import Leaf, Path, derived
 
 SIZE_KEY = "RuntimeConfig.size"
 
@@ -42,6 +43,16 @@ def decide(request: Request, document: Part, layers: Layers, findings: Findings)
     given = _given_size(request)
     if given is not None:
         size = given
+    if size.value > topology.MOST_NODES:
+        findings.add(
+            "E_TOPOLOGY",
+            f"{size.value} pods would be needed, and a group has at most {topology.MOST_NODES}",
+            _widest(found, layers, role),
+            at=size.at,
+            note="too-many-pods",
+            data={"ranks": found.ranks, "devicesPerPod": count, "wantSize": size.value},
+            hint="raise the devices per pod, or lower the parallel sizes",
+        )
     group = size.value > 1 or "main" not in mapping(request.runtime.data.get("roles"))
     if group and not request.runtime.groups:
         findings.add(
@@ -57,6 +68,13 @@ def decide(request: Request, document: Part, layers: Layers, findings: Findings)
     if not group and found.ranks and count and found.ranks != count and given is None:
         _does_not_fill(found, per_pod, findings)
     return Sizing(resource, per_pod, size, group, found.ranks)
+
+
+def _widest(found: Factors, layers: Layers, role: str) -> Path:
+    """The path of the largest parallel size."""
+    name = max(found.known, key=lambda known: found.known[known], default="")
+    chain = layers.chain(role)
+    return chain[name][-1].path if name in chain else ("runtime", "lws", "size")
 
 
 def leading(roles: Iterable[str]) -> str:
