@@ -176,8 +176,10 @@ def run(
         given.write(stdin.encode("utf-8", "surrogatepass"))
         given.seek(0)
         try:
+            # A group of its own: the terminal sends an interrupt to all of ours, and Helm, which heeds it
+            # even where it was told to ignore it, would fail a job that is still to be finished.
             with subprocess.Popen(
-                command, stdin=given, stdout=_PIPE, stderr=_PIPE, env=env, cwd=cwd
+                command, stdin=given, stdout=_PIPE, stderr=_PIPE, env=env, cwd=cwd, process_group=0
             ) as process:
                 return _ended(process, timeout, meanwhile)
         except subprocess.TimeoutExpired as error:

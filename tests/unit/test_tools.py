@@ -58,3 +58,8 @@ def test_only_what_a_program_needs_reaches_it(tmp_path: Path, monkeypatch: pytes
     outcome = tools.run([program(tmp_path, "env")], env={"KUBECONFIG": "none"})
     names = {line.partition("=")[0] for line in outcome.out.splitlines()}
     assert names - {"PWD", "OLDPWD", "SHLVL", "_"} <= {"PATH", "HOME", "TMPDIR", "LC_ALL", "KUBECONFIG"}
+
+
+def test_an_interrupt_of_the_terminal_does_not_reach_a_program(tmp_path: Path) -> None:
+    group = int(tools.run([program(tmp_path, "ps -o pgid= -p $$")]).out)
+    assert group != os.getpgrp()
