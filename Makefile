@@ -9,6 +9,7 @@ PYTHON ?= $(or $(firstword $(foreach p,python3 python3.14 python3.13 python3.12 
 INPUT ?= examples/qwen3-32b-disagg.yaml
 OUT ?= build/$(basename $(notdir $(INPUT)))
 JOBS ?= 2
+SECONDS := 60
 PIP := $(BIN)/pip install -q --disable-pip-version-check
 TOOL := $(BIN)/python preprocessor/tools
 READY := .venv/.ready
@@ -18,7 +19,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup tools tools-all render test lint types golden schema docs engine-catalog \
-  engine-catalogs releases field-cases bench overlays package fuzz clean
+  engine-catalogs releases field-cases bench overlays package fuzz fuzz-properties matrix clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' Makefile
@@ -48,7 +49,10 @@ lint: $(DEV) ## style and layers
 	lint-imports --no-cache
 types: $(DEV) ## mypy, strict
 	mypy
-fuzz: $(DEV) tools-all ## property tests with many new random cases
+fuzz: $(DEV) ## SECONDS=…: coverage-guided fuzzing of the loader, the rule parser and the expressions
+	@$(PIP) -e '.[fuzz]' || echo 'fuzz    pip has no atheris for this Python and platform'
+	@python tests/fuzz/run.py --seconds $(SECONDS)
+fuzz-properties: $(DEV) tools-all ## property tests with many new random cases
 	HYPOTHESIS_PROFILE=fuzz pytest -q -n $(JOBS) -m hypothesis $(ARGS)
 field-cases: $(DEV) tools-all ## cases that people reported, a line each
 	@python tests/fieldcases/run.py

@@ -17,11 +17,12 @@ from typing import Any
 from valuesmith.diagnostics import TYPE_WORDS, Diagnostic, did_you_mean
 from valuesmith.places import Locate
 from valuesmith.records import dataclass
-from valuesmith.tree import Path, dotted
+from valuesmith.tree import Path, dotted, scalars
 
 _SCHEMA = "values don't meet the specifications of the schema(s)"
 _HELM4_LINE = re.compile(r"\s*- at '(?P<path>[^']*)': (?P<text>.*)")
 _HELM3_LINE = re.compile(r"- (?P<path>\(root\)|\S+?): (?P<text>.*)")
+_NUMBER = ": quote this number, "
 _NOT_FINITE = "json: unsupported value: "
 _FAIL = re.compile(r"execution error at \([^)]*\): (?P<text>.*)", re.DOTALL)
 _ADVICE = re.compile(r"\s*Use --debug flag to render out invalid YAML\s*$")
@@ -255,4 +256,16 @@ def _fail_problem(line: str, values: Any, locate: Locate) -> Diagnostic:
             and ("." in match[0] or match.start() == 0)
         ):
             return Diagnostic("VS581", line, locate(path, False))
+    if _NUMBER in line:
+        for path, value in _long_numbers(values):
+            if at := locate(path, False):
+                message = f"{dotted(path)}: {value} has more digits than every reader of YAML keeps"
+                return Diagnostic("VS581", message, at, "write a smaller number, or quote it")
     return Diagnostic("VS581", line)
+
+
+def _long_numbers(values: Any) -> Iterator[tuple[Path, float]]:
+    """The numbers in *values* that are printed with an exponent, or rounded, and where they are."""
+    for path, value in scalars(values):
+        if type(value) in (int, float) and value and not 1e-4 <= abs(value) < 1e15:
+            yield path, value

@@ -353,19 +353,6 @@ def test_a_list_of_the_scope_is_not_changed() -> None:
     assert SCOPE["sizes"] == [4, 1, 2]
 
 
-def test_evaluation_is_cheap() -> None:
-    expression = compiled("512 if (bs or 1) < 512 else max(SlaConfig.isl + 1500, bs) * 2")
-    best = min(_seconds(expression) for _ in range(5))
-    assert best < 25e-6, "80 of these must fit into well under a few milliseconds on a busy machine"
-
-
-def _seconds(expression: Expression) -> float:
-    started = time.perf_counter()
-    for _ in range(200):
-        expression.evaluate(SCOPE)
-    return (time.perf_counter() - started) / 200
-
-
 WORDS = [
     *("bs", "unset", "name", "sizes", "SlaConfig.isl", "SlaConfig", "params.decode.bs"),
     *("1", "0", "3.5", "'a'", "'int'", "'le'", "none", "true", '"', "'", "#", "\\", "$", "é"),

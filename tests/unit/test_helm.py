@@ -156,6 +156,17 @@ def test_a_refusal_by_the_chart_points_at_the_value_that_it_names(chart: Path, t
     assert refused(chart, tool, "needed: 1\n") == ["- VS581 workers.decode.component is required"]
 
 
+def test_a_number_that_the_chart_cannot_print_is_found_in_the_values(chart: Path, tool: Tool) -> None:
+    values = (
+        "workers:\n  decode:\n    component: a\n    replicas: 1234567890123456\n"
+        "fail: '{\"a\":[1234567890123456]}: quote this number, it would be rounded'\n"
+    )
+    assert refused(chart, tool, values) == [
+        "values.yaml:4:15 VS581 workers.decode.replicas: 1234567890123456 has more digits than every "
+        "reader of YAML keeps"
+    ]
+
+
 def test_places_come_from_the_tree_when_there_is_one(chart: Path, tool: Tool) -> None:
     source = Source.from_text("deploy.yaml", "Workers:\n  decode:\n    replicas: two\n")
     leaf = Leaf("two", Origin("input", Position(source, 3, 15, 3)))

@@ -6,6 +6,7 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from valuesmith.engine_images import release_of_image
 from valuesmith.targets.names import label_value, object_name
 
