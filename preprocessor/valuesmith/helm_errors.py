@@ -259,7 +259,7 @@ def _fail_problem(line: str, values: Any, locate: Locate) -> Diagnostic:
     if _NUMBER in line:
         for path, value in _long_numbers(values):
             if at := locate(path, False):
-                message = f"{dotted(path)}: {value} has more digits than every reader of YAML keeps"
+                message = f"{dotted(path)}: {value} has too many digits to be kept as it is"
                 return Diagnostic("VS581", message, at, "write a smaller number, or quote it")
     return Diagnostic("VS581", line)
 
