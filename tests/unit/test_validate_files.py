@@ -228,3 +228,21 @@ def test_objects_from_code_may_be_given_instead_of_text() -> None:
     body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "dta": {}}
     (item,) = validate.manifests([body])
     assert (item.code, item.at) == ("VS602", None)
+
+
+def test_a_foreign_file_beside_checked_ones_is_a_note_and_alone_it_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "foreign.yaml").write_text("replicaCount: 1\nservice: {}\n")
+    (alone,) = validate(tmp_path)
+    assert (alone.code, alone.severity) == ("VS661", "error")
+    (tmp_path / "object.yaml").write_text(
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b}\ndata: {a: b}\n"
+    )
+    (beside,) = validate(tmp_path)
+    assert (beside.code, beside.severity) == ("VS661", "note")
+
+
+def test_values_with_one_misspelt_key_are_still_values_of_that_chart(tmp_path: Path) -> None:
+    path = tmp_path / "values.yaml"
+    path.write_text('backend: "vllm"\ndynamoVersion: "1.6.1"\nwrokers: {}\n')
+    (told,) = validate(path)
+    assert (told.code, told.message) == ("VS580", "the chart has no value wrokers")

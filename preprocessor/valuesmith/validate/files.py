@@ -12,7 +12,7 @@ from typing import Any
 
 from valuesmith import facts, helm, kustomize, load
 from valuesmith.diagnostics import ConfigError, Diagnostic, Position, Source
-from valuesmith.records import dataclass, field
+from valuesmith.records import dataclass, field, replace
 from valuesmith.validate import commands, rendered, run
 from valuesmith.validate.commands import Contents
 from valuesmith.validate.manifest import Manifest, read
@@ -71,7 +71,15 @@ def paths(
     found: list[Diagnostic] = []
     for name in given:
         try:
-            found += _path(name, checks)
+            before = len(checks.objects), len(checks.contents)
+            of_path = list(_path(name, checks))
+            if before == (len(checks.objects), len(checks.contents)):
+                # Somebody asked for checks and there were none: that is no good news.
+                of_path = [
+                    replace(item, severity="error") if item.code == "VS661" else item
+                    for item in of_path
+                ]
+            found += of_path
             found += checks.engines(allow_unknown_flags)
         except ConfigError as error:
             found += error.diagnostics
@@ -172,11 +180,16 @@ def _values(text: str, name: str, chart: Path, checks: Checks, beside: bool) -> 
 
 
 def chart_of(values: Mapping[str, Any]) -> Path | None:
-    """The chart that knows every top-level key of *values*; of several the one with fewest others."""
+    """The chart that knows every top-level key of *values*, or all but one of several, which is then told.
+
+    Of several charts the one with fewest other keys.
+    """
     fitting = [
-        (len(keys), chart) for chart, keys in _chart_keys().items() if values and set(values) <= keys
+        (len(unknown), len(keys), chart)
+        for chart, keys in _chart_keys().items()
+        if values and (not (unknown := set(values) - keys) or len(unknown) == 1 < len(values) - 1)
     ]
-    return min(fitting)[1] if fitting else None
+    return min(fitting)[2] if fitting else None
 
 
 @functools.cache
