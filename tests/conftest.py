@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Profiles of property tests: the same cases in every run, or many new ones with ``make fuzz``."""
+"""Profiles of property tests: the same cases in every run, or many new ones with ``make fuzz-properties``."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from properties.mutation import mutated, value_of_any_kind
 from valuesmith import artifacts, facts, load, pipeline, writer
 from valuesmith.cli import run
 
-SECONDS = 3
+SECONDS = 10
 DEEP = os.environ.get("HYPOTHESIS_PROFILE") == "fuzz"
 INPUT = """\
 backend: vllm
@@ -40,7 +40,7 @@ NO_PLACE = re.compile(r"VS1(?:01|9\d)|VS316|VS58[0-3]|VS66[0-4]|VS608")
 
 
 def few(examples: int) -> Callable[[Any], Any]:
-    """So many cases in CI, and many more in ``make fuzz DEEP=1``."""
+    """So many cases in CI, and many more in ``make fuzz-properties``."""
     return settings(max_examples=examples * (40 if DEEP else 1), deadline=SECONDS * 1000)
 
 

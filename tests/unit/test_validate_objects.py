@@ -98,6 +98,7 @@ def test_a_good_stream_passes() -> None:
 
 MAIN = "Deployment/web: container main"
 TWICE = " | Helm 4 and the API server refuse the second one"
+LONG = "Linux starts no program with more than 131071 in one of them; put it in a file"
 
 
 @pytest.mark.parametrize(
@@ -184,6 +185,12 @@ TWICE = " | Helm 4 and the API server refuse the second one"
             f"f:20:18 VS625 {MAIN}: image web:latest has the tag latest, which moves | name a release or a digest",
         ),
         ("          image: registry:5000/web:1.0\n", "", f"f:19:11 VS625 {MAIN} has no image"),
+        # words that Linux does not pass on
+        (
+            "value: x",
+            "value: " + "x" * 131070,
+            f"f:23:22 VS628 {MAIN}: environment variable A has 131072 bytes | {LONG}",
+        ),
         # placeholders
         (
             "value: x",
@@ -466,3 +473,15 @@ def test_objects_from_code_are_checked_without_places() -> None:
     (item,) = objects.check(manifests, pods(manifests))
     assert item.at is None
     assert item.code == "VS625"
+
+
+def test_words_are_counted_in_bytes_up_to_what_linux_takes() -> None:
+    def told(word: str) -> list[str]:
+        image = "image: registry:5000/web:1.0"
+        return found(WEB.replace(image, f"{image}\n          args: ['{word}']"))
+
+    assert told("é" * 65535) == []
+    assert told("é" * 65535 + "a") == []
+    assert told("é" * 65536) == [
+        f"f:21:18 VS628 {MAIN}: a word of its command line has 131072 bytes | {LONG}"
+    ]

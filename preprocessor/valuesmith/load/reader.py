@@ -43,15 +43,18 @@ _PROPERTIES = re.compile(r"(?:[&!]\S*\s+)+")
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a text may hold: characters, values with aliases expanded, levels, problems reported."""
+    """What a text may hold: characters in all and in one value, values with aliases expanded, levels,
+    problems reported."""
 
     text: int = MAX_TEXT
+    # etcd takes no object of more than 1.5 MiB, and no word of a command line is near that.
+    value: int = 1_000_000
     values: int = 50_000
     depth: int = 100
     problems: int = 100
 
 
-MANIFESTS = Limits(text=64_000_000, values=5_000_000, depth=200)
+MANIFESTS = Limits(text=64_000_000, value=64_000_000, values=5_000_000, depth=200)
 
 
 class _Stop(Exception):
@@ -129,6 +132,8 @@ class Reader:
             self._key(event, at)
             return
         text = event.value
+        if len(text) > self.limits.value:
+            self._stop("VS112", f"one value of {len(text):,} characters", at)
         if event.tag is not None:
             node = self._tagged(event, at)
         elif event.style:

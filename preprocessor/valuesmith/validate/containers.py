@@ -22,6 +22,8 @@ _OPERATOR_PORTS: Mapping[str, tuple[str, ...]] = {
 }
 _PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 _ACTIONS = ("httpGet", "tcpSocket", "grpc")
+# Linux's MAX_ARG_STRLEN, of one argument or one NAME=VALUE, less the byte that ends it.
+_LONGEST_WORD_BYTES = 131_071
 
 
 def check(pod: PodView) -> Iterator[Diagnostic]:
@@ -35,6 +37,7 @@ def check(pod: PodView) -> Iterator[Diagnostic]:
         yield from _probe_ports(pod, container)
         yield from _extended_resources(pod, container)
         yield from _image(pod, container)
+        yield from _long_words(pod, container)
 
 
 def port_names(pod: PodView) -> set[str]:
@@ -198,3 +201,17 @@ def words_at(pod: PodView, container: Container) -> Iterator[tuple[str, Any]]:
         listed = items(container.fields.get(key))
         for index, word in enumerate(listed):
             yield str(word), pod.at(listed, index)
+
+
+def _long_words(pod: PodView, container: Container) -> Iterator[Diagnostic]:
+    words = [("a word of its command line", word, at) for word, at in words_at(pod, container)]
+    words += [
+        (f"environment variable {name}", f"{name}={item.get('value', '')}", pod.at(item, "value"))
+        for name, item in _named(container.fields.get("env"))
+    ]
+    for what, word, at in words:
+        size = len(word.encode("utf-8", "surrogatepass"))
+        if size > _LONGEST_WORD_BYTES:
+            message = f"{pod.title}: container {container.name}: {what} has {size} bytes"
+            hint = f"Linux starts no program with more than {_LONGEST_WORD_BYTES} in one of them; put it in a file"
+            yield Diagnostic("VS628", message, at, hint)
