@@ -162,7 +162,9 @@ def test_a_number_that_the_chart_cannot_print_is_found_in_the_values(chart: Path
         "fail: '{\"a\":[1234567890123456]}: quote this number, it would be rounded'\n"
     )
     (told,) = refused(chart, tool, values)
-    assert told.startswith("values.yaml:4:15 VS581 workers.decode.replicas: 1234567890123456 has too many")
+    assert told.startswith(
+        "values.yaml:4:15 VS581 workers.decode.replicas: 1234567890123456 has too many"
+    )
 
 
 def test_places_come_from_the_tree_when_there_is_one(chart: Path, tool: Tool) -> None:
