@@ -72,7 +72,7 @@ def _roles(
     made.value(("runtime", "otherTemplates"), templates)
     for name in chosen:
         made.value(("runtime", "roles", name), {}, every.inside(name).place(()))
-        fields = _role(request, every.inside(name), name, config)
+        fields = _role(request, every.inside(name), name, config, sources)
         if sizing is not None:
             fields["resources"] = _limit(fields.get("resources", Part({})), sizing)
         for key, piece in fields.items():
@@ -95,13 +95,19 @@ def _is_used(role: str, sizing: Sizing | None) -> bool:
     return (role == "main") != sizing.group
 
 
-def _role(request: Request, own: Part, name: str, config: str) -> dict[str, Part]:
+def _role(
+    request: Request, own: Part, name: str, config: str, sources: Mapping[str, models.Model]
+) -> dict[str, Part]:
     """The fields of a role: the runtime's, the configuration's, engine flags, and the input's env."""
     fields = dict(entries(own))
+    revision = fields.pop("revisionArgs", Part(None))
+    if "main" not in sources or not sources["main"].revision:
+        revision = Part(None)
     chosen = request.runtime.part.inside("runtime", "configs", config)
     if name not in items(chosen.at("roles")) and chosen.at("roles") is not None:
         chosen = Part(None)
-    words = [*split(own.inside("args")), *split(chosen.inside("args")), *_engine_words(request)]
+    given = [own.inside("args"), revision, chosen.inside("args")]
+    words = [*(word for piece in given for word in split(piece)), *_engine_words(request)]
     if words or "args" in fields:
         fields["args"] = listed(words, own.inside("args").place(()) or own.place(()))
     for key in ("resources", "sharedMemory"):

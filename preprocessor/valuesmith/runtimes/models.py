@@ -34,13 +34,14 @@ _HUB = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)?(@[A
 class Model:
     """One model. *path* is what the engine gets; *claim* or *host_path* what has to be mounted for it.
 
-    *builtins* are the values that templates may use.
+    *revision* is the one that the source asks for; *builtins* are the values that templates may use.
     """
 
     kind: Kind
     path: str
     claim: str = ""
     host_path: str = ""
+    revision: str = ""
     builtins: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -81,7 +82,7 @@ def resolve(source: Leaf, mount: Mount, sources: tuple[str, ...]) -> Model:
 def _hub(text: str) -> Model:
     name, _, revision = text.partition("@")
     known = {"ModelID": name, "ModelRevision": revision or DEFAULT_REVISION, "ModelPath": name}
-    return Model("hub", name, builtins=known)
+    return Model("hub", name, revision=revision, builtins=known)
 
 
 def _uri(text: str, scheme: str, rest: str, mount: str, at: Position | None) -> Model:

@@ -130,10 +130,11 @@ class Request:
 
     @property
     def downloads(self) -> bool:
-        """Whether the engine downloads its model from a hub (one that only reads a mount does not)."""
-        source = self.leaf("ServiceConfig", "model_path")
+        """Whether the engine downloads a model from a hub (one that only reads a mount does not)."""
+        given = (self.leaf("ServiceConfig", "model_path"), self.draft)
         read_only = bool(mapping(self.runtime.data.get("model")).get("readOnly"))
-        return source is not None and not read_only and self.model(source).kind == "hub"
+        kinds = {self.model(source).kind for source in given if source is not None}
+        return not read_only and "hub" in kinds
 
     def model(self, source: Leaf) -> models.Model:
         """Where *source* is, checked against what the runtime can read."""

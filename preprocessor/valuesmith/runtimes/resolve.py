@@ -13,6 +13,7 @@ from valuesmith.records import dataclass
 from valuesmith.runtimes import (
     building,
     builtins,
+    claimed,
     handlers,
     layers,
     models,
@@ -108,7 +109,7 @@ def resolve(deployment: Deployment, runtime: Runtime) -> Resolved:
         ConfigError: with every finding, when one of them is an error.
     """
     request = Request.of(deployment, runtime)
-    sources = _sources(request)
+    sources = claimed.of(request)
     first = building.document(request, sources, None)
     _check_config(request)
     silent = Findings(first)
@@ -119,6 +120,8 @@ def resolve(deployment: Deployment, runtime: Runtime) -> Resolved:
     own = Findings(document, list(findings.items))
     if not rendering.errors:
         _check(request, rendering, sizes, own)
+        used = set().union(*(role.names() for role in rendering.roles.values()))
+        claimed.check(request, sources, used, own)
     # What was said about sizes here is more exact than what follows from it there.
     rest = [f for f in rendering.findings if f.code != "E_TOPOLOGY" or not own.items]
     found = tuple(dict.fromkeys(item.diagnostic() for item in [*own.items, *rest]))
@@ -126,16 +129,6 @@ def resolve(deployment: Deployment, runtime: Runtime) -> Resolved:
         raise ConfigError(found)
     notes = (*found, *_unused_workers(request), *_runtime_note(request))
     return Resolved(request, document, rendering, sizes, sources, notes)
-
-
-def _sources(request: Request) -> dict[str, models.Model]:
-    found = {}
-    source = request.leaf("ServiceConfig", "model_path")
-    if source is not None:
-        found["main"] = request.model(source)
-    if request.draft is not None:
-        found["draft"] = request.model(request.draft)
-    return found
 
 
 def _check_config(request: Request) -> None:

@@ -101,10 +101,13 @@ def _volumes(found: Resolved, role: Rendered) -> Nested:
     for volume in role.data.get("volumes") or []:
         volumes.append({"name": volume["name"], **_source(volume)})
         mounts.append(_mount(volume))
-    model = found.sources.get("main")
-    if model is not None and model.host_path:
-        volumes.append({"name": "model", "hostPath": {"path": model.host_path}})
-        mounts.append({"name": "model", "mountPath": model.path, "readOnly": True})
+    on_host: dict[str, str] = {}
+    for use, model in found.sources.items():
+        if model.host_path:
+            on_host.setdefault(model.host_path, "model" if use == "main" else f"{use}-model")
+    for path, name in on_host.items():
+        volumes.append({"name": name, "hostPath": {"path": path}})
+        mounts.append({"name": name, "mountPath": path, "readOnly": True})
     if not volumes:
         return {}
     return {
@@ -131,16 +134,17 @@ def _mount(volume: Mapping[str, Any]) -> dict[str, Any]:
 def model_cache(found: Resolved) -> Nested | None:
     """The claim with the models: the input's, or the one that the model's URI names."""
     request = found.request
-    model = found.sources.get("main")
     claim = request.leaf("K8sConfig", "k8s_pvc_name")
     if claim is None:
-        source = request.leaf("ServiceConfig", "model_path")
-        if model is None or not model.claim or source is None:
+        use = next((use for use, source in found.sources.items() if source.claim), "")
+        source = request.draft if use == "draft" else request.leaf("ServiceConfig", "model_path")
+        if not use or source is None:
             return None
-        claim = source.because("mapped", model.claim, f"the claim in {source.value}")
+        claim = source.because("mapped", found.sources[use].claim, f"the claim in {source.value}")
     cache: Nested = {"claimName": claim, "mountPath": request.mount_path}
     read_only = bool((found.runtime.data.get("model") or {}).get("readOnly"))
-    if read_only or (model is not None and model.kind == "claim"):
+    kinds = {source.kind for source in found.sources.values()}
+    if read_only or ("claim" in kinds and "hub" not in kinds):
         cache["readOnly"] = derived(True, "serving only reads the models")
     return cache
 
