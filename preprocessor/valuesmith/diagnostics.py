@@ -99,8 +99,11 @@ class ConfigError(Exception):
 
     def __init__(self, diagnostics: Iterable[Diagnostic] | Diagnostic) -> None:
         items = (diagnostics,) if isinstance(diagnostics, Diagnostic) else tuple(diagnostics)
-        super().__init__("\n".join(render(item) for item in items))
+        super().__init__(items)
         self.diagnostics = items
+
+    def __str__(self) -> str:
+        return "\n".join(render(item) for item in self.diagnostics)
 
 
 class ToolError(Exception):
@@ -194,6 +197,8 @@ def _excerpt(diagnostic: Diagnostic, painter: Painter) -> list[str]:
 
 def printable(text: str) -> str:
     """*text* with control and direction-changing characters made visible, line feeds kept."""
+    if text.isprintable():
+        return text
     return "".join(c if c == "\n" or c.isprintable() else f"\\u{ord(c):04x}" for c in text)
 
 
