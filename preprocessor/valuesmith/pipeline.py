@@ -88,10 +88,10 @@ def resolve(request: Request) -> Resolved:
     deployment = _collecting(problems, lambda: aggregate.build(inputs.complete(tree)))
     target = target_table()[deployment.target]
     if aggregate.targets()[deployment.target].engine_flags:
-        deployment = _started(deployment, table, request.base, problems)
+        settled = _started(deployment, table, request.base, problems)
     else:
         settled = aggregate.settle(deployment)
-        deployment = _collecting(problems, lambda: target.planned(settled))
+    deployment = _collecting(problems, lambda: target.planned(settled))
     deployment = aggregate.with_endpoint(deployment, target.service_url(deployment))
     values = _collecting(problems, lambda: target.values(deployment))
     problems.raise_errors()

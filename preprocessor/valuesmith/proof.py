@@ -13,7 +13,7 @@ from valuesmith.diagnostics import Collector, Diagnostic, Position
 from valuesmith.records import dataclass, replace
 from valuesmith.report import Checked
 from valuesmith.tree import Tree, scalars
-from valuesmith.validate import engine_config, kubernetes, pods, processes
+from valuesmith.validate import commands, engine_config, kubernetes, pods, processes, rendered
 from valuesmith.validate import manifest as manifests
 
 
@@ -53,6 +53,10 @@ def check(rendering: Rendering, wishes: Wishes) -> Checked:
     flags = processes.of_deployment(rendering.resolved.deployment)
     found += processes.check(flags, wishes.allow_unknown_flags)
     found += engine_config.of_deployment(rendering.resolved.deployment, wishes.allow_unknown_flags)
+    words = sum(item.flags for item in flags)
+    if not flags:
+        told, words = _commands(rendering, wishes)
+        found += told
     for name, file in rendering.files.items():
         if name.endswith("bench.yaml"):
             found += validate.manifests(
@@ -72,11 +76,35 @@ def check(rendering: Rendering, wishes: Wishes) -> Checked:
     return Checked(
         diagnostics=tuple(dict.fromkeys(found)),
         objects=len(objects),
-        flags=sum(item.flags for item in flags),
+        flags=words,
         kinds=tuple(customs),
         prerequisites=tuple(validate.prerequisites(objects)),
         done=True,
     )
+
+
+def _commands(rendering: Rendering, wishes: Wishes) -> tuple[list[Diagnostic], int]:
+    """Problems of the command lines that stand in the manifest alone, as a runtime's do, and how many flags were looked at.
+
+    A flag that is given once more is the last word there, as arguments of a request are appended: a warning. Words
+    that nobody wrote are wrong for the image.
+    """
+    contents = commands.of_text(rendering.manifest, MANIFEST)
+    config = rendering.resolved.deployment.config
+    texts = [text for text, _ in _given(config)]
+    named = (config.leaf("RuntimeConfig", key) for key in ("image", "runtime"))
+    image = next((leaf.at for leaf in named if leaf is not None and leaf.at is not None), None)
+    found = []
+    for item in rendered.check(contents, allow_unknown_flags=wishes.allow_unknown_flags):
+        if not any(_says(_text_at(item.at), text) for text in texts):
+            item = replace(item, at=image or item.at)
+        found.append(replace(item, severity="warning") if item.code == "VS425" else item)
+    looked_at = [item.words for item in contents.commands if rendered.releases(item.image)]
+    return found, sum(word.startswith("--") for words in looked_at for word in words)
+
+
+def _text_at(at: Position | None) -> str:
+    return at.text[at.column - 1 :][: at.width].strip("\"' ") if at is not None else ""
 
 
 def _placed(found: Iterable[Diagnostic], rendering: Rendering) -> list[Diagnostic]:
@@ -89,7 +117,7 @@ def _placed(found: Iterable[Diagnostic], rendering: Rendering) -> list[Diagnosti
     placed: dict[tuple[str, str], Diagnostic] = {}
     for item in found:
         at = item.at if item.at is not None and item.at.file in ours else None
-        text = at.text[at.column - 1 :][: at.width].strip("\"' ") if at is not None else ""
+        text = _text_at(at)
         near = {place for value, place in given if _says(text, value)}
         if len(near) == 1:
             item = replace(item, at=near.pop())
@@ -146,15 +174,16 @@ def _pool(rendering: Rendering, objects: list[manifests.Manifest]) -> list[Diagn
 def _totals(rendering: Rendering, objects: list[manifests.Manifest]) -> list[Diagnostic]:
     """The GPUs that the manifests ask for against those of the plan."""
     deployment = rendering.resolved.deployment
+    resource = deployment.hardware.resource
     planned = sum(row.gpus for row in topology.budget(deployment.roles))
-    asked = pods.gpu_total(objects).get(deployment.hardware.resource, 0)
+    asked = pods.total(objects, resource)
     problems = Collector()
-    # An overlay over a base that cannot be read here has no whole manifests to count.
-    if objects and deployment.roles and planned != asked:
+    # An overlay over a base that cannot be read here has no whole manifests to count; CPUs are no devices.
+    if objects and deployment.roles and resource and planned != asked:
         first = objects[0] if objects else None
         problems.error(
             "VS510",
-            f"the manifests ask for {asked} {deployment.hardware.resource}, the plan is {planned}",
+            f"the manifests ask for {asked} {resource}, the plan is {planned}",
             first.at() if first is not None else None,
             "a pod template changes the number of GPUs; the parallel sizes alone decide it",
         )

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from valuesmith.validate.manifest import read, wrap
-from valuesmith.validate.pods import gpu_total, pods
+from valuesmith.validate.pods import pods, total
 
 GPU = {"resources": {"limits": {"nvidia.com/gpu": 4}}}
 
@@ -78,7 +78,7 @@ def test_disaggregated_sets_and_pod_clique_sets_multiply_their_layers() -> None:
         ("PodCliqueSet/x a", 6, 2),
         ("PodCliqueSet/x b", 2, 1),
     ]
-    assert gpu_total(wrap(objects)) == {"nvidia.com/gpu": 4 * (12 + 4 + 12 + 2)}
+    assert total(wrap(objects), "nvidia.com/gpu") == 4 * (12 + 4 + 12 + 2)
 
 
 BETA = """\
@@ -158,7 +158,7 @@ def test_a_v1beta1_graph_is_read_with_its_named_main_container() -> None:
     assert decode.main.words == ["--tensor-parallel-size", "16"]
     assert str(decode.at(decode.main.fields["args"], 1)) == "k8s_deploy.yaml:26:48"
     assert str(decode.at(key=True)) == "k8s_deploy.yaml:14:7"
-    assert gpu_total(read(BETA, "")) == {"nvidia.com/gpu": 48}
+    assert total(read(BETA, ""), "nvidia.com/gpu") == 48
 
 
 def test_a_v1alpha1_service_looks_like_any_pod() -> None:
@@ -174,7 +174,7 @@ def test_a_v1alpha1_service_looks_like_any_pod() -> None:
         {"name": "models", "persistentVolumeClaim": {"claimName": "models"}}
     ]
     assert [container.name for container in decode.containers] == ["main", "sidecar"]
-    assert gpu_total(read(ALPHA, "")) == {"nvidia.com/gpu": 48}
+    assert total(read(ALPHA, ""), "nvidia.com/gpu") == 48
 
 
 def test_places_of_converted_parts_are_those_in_the_text() -> None:
@@ -203,4 +203,4 @@ def test_objects_of_a_wrong_shape_are_passed_over() -> None:
         an_object("nvidia.com/v1beta1", "DynamoGraphDeployment", {"components": [None, {"name": 1}]}),
         an_object("grove.io/v1alpha1", "PodCliqueSet", {"template": {"cliques": {"a": 1}}}),
     ]
-    assert gpu_total(wrap(odd)) == {}
+    assert total(wrap(odd), "nvidia.com/gpu") == 0

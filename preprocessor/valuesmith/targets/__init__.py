@@ -2,7 +2,8 @@
 """One module a target: a deployment in, the values of its chart out. Nothing is decided here.
 
 A module has ``values(deployment) -> Tree`` and ``service_url(deployment)``. It may have ``notes(deployment)``,
-warnings that do not stop it, and ``planned(deployment)``, which sizes what no rule decides.
+warnings that do not stop it, and ``planned(deployment)``, which sizes what no rule decides and says what
+accelerators are asked for.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class Shaper:
         return tuple(found)
 
     def planned(self, deployment: Deployment) -> Deployment:
-        """*deployment* with the plan of a target whose sizes no rule decides; else unchanged."""
+        """*deployment* with what its target alone knows: sizes that no rule decides, the accelerator."""
         plan: Callable[[Deployment], Deployment] = getattr(self._load(), "planned", _same)
         return plan(deployment)
 

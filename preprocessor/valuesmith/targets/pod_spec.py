@@ -12,6 +12,7 @@ from typing import Any
 from valuesmith import facts
 from valuesmith.diagnostics import Collector, Position, did_you_mean
 from valuesmith.records import dataclass
+from valuesmith.runtimes import quantities
 from valuesmith.tree import Leaf, Path, Tree, merged
 
 MAIN = "mainContainer"
@@ -73,6 +74,11 @@ def check_shape(spec: PodSpec, problems: Collector) -> None:
     """
     before = len(problems.items)
     _keys(spec, (), spec.value, "pod", problems)
+    for index, volume in spec.items("volumes"):
+        empty = volume.get("emptyDir")
+        if isinstance(empty, Mapping):
+            path: Path = ("volumes", index, "emptyDir", "sizeLimit")
+            _amount(spec, path, empty.get("sizeLimit"), problems)
     for path in _containers(spec):
         found: Any = spec.value
         for part in path:
@@ -117,6 +123,15 @@ def _map(spec: PodSpec, path: Path, value: Any, problems: Collector) -> None:
     elif path[-1] == "resources":
         for side in SIDES:
             _map(spec, (*path, side), (value or {}).get(side), problems)
+    elif path[-2:-1] == ("resources",):
+        for name, amount in (value or {}).items():
+            _amount(spec, (*path, name), amount, problems)
+
+
+def _amount(spec: PodSpec, path: Path, value: Any, problems: Collector) -> None:
+    if value is not None and quantities.amount(value) is None:
+        message = f"{spec.name(*path)} is {value!r}, which is no quantity"
+        problems.error("VS505", message, spec.at(*path), quantities.HINT)
 
 
 def _instead(kind: str) -> str:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from valuesmith.diagnostics import Diagnostic
-from valuesmith.validate import containers, graphs, names, selectors, texts
+from valuesmith.validate import containers, graphs, names, quantities, selectors, texts
 from valuesmith.validate.manifest import Manifest, shape_problems
 from valuesmith.validate.pods import PodView
 
@@ -17,9 +17,11 @@ def check(manifests: Sequence[Manifest], pods: Sequence[PodView]) -> Iterator[Di
     yield from names.check(manifests)
     for manifest in manifests:
         yield from texts.check(manifest)
+        yield from quantities.check(manifest)
     for pod in pods:
         yield from names.check_pod(pod)
         yield from containers.check(pod)
+        yield from quantities.check_pod(pod)
         yield from texts.check_pod(pod)
     yield from selectors.check(manifests, pods)
     yield from graphs.check(manifests, pods)

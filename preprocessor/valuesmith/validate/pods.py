@@ -12,9 +12,8 @@ from typing import Any
 
 from valuesmith.diagnostics import Position
 from valuesmith.records import dataclass, field
+from valuesmith.targets.pod_plan import is_device
 from valuesmith.validate.manifest import Manifest, count, items, mapping, maps
-
-DEVICES = ("nvidia.com/gpu", "nvidia.com/mig-", "amd.com/gpu", "gpu.intel.com/", "habana.ai/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,27 +74,26 @@ def pods(manifests: Iterable[Manifest]) -> list[PodView]:
     return [view for manifest in manifests for view in _views(manifest)]
 
 
-def gpu_total(manifests: Iterable[Manifest]) -> dict[str, int]:
-    """Accelerator devices that all pods together ask for, by resource name."""
-    total: dict[str, int] = {}
-    for view in pods(manifests):
-        for container in view.containers:
-            for name, amount in devices(container).items():
-                total[name] = total.get(name, 0) + amount * view.pods
-    return total
+def total(manifests: Iterable[Manifest], resource: str) -> int:
+    """How many of a device *resource* all pods together ask for."""
+    return sum(
+        _whole_amounts(container).get(resource, 0) * view.pods
+        for view in pods(manifests)
+        for container in view.containers
+    )
 
 
 def devices(container: Container) -> dict[str, int]:
     """Accelerator devices of one container (limits, else requests), by resource name."""
+    return {name: n for name, n in _whole_amounts(container).items() if is_device(name)}
+
+
+def _whole_amounts(container: Container) -> dict[str, int]:
     if container.init:
         return {}
     resources = mapping(container.fields.get("resources"))
     found = {**mapping(resources.get("requests")), **mapping(resources.get("limits"))}
-    return {
-        name: int(str(amount))
-        for name, amount in found.items()
-        if name.startswith(DEVICES) and str(amount).isdigit()
-    }
+    return {name: int(str(amount)) for name, amount in found.items() if str(amount).isdigit()}
 
 
 def _views(manifest: Manifest) -> Iterator[PodView]:

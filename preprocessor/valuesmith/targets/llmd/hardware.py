@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from valuesmith.deployment import Deployment
 from valuesmith.diagnostics import Collector, did_you_mean
+from valuesmith.records import replace
 from valuesmith.references import no_reference, parse_reference
 from valuesmith.targets.llmd.facts import SECTION, facts_table, given
 from valuesmith.tree import Leaf, derived
@@ -19,7 +22,8 @@ def accelerator(deployment: Deployment, problems: Collector) -> Leaf:
         name = by_resource[hardware] if hardware in by_resource and hardware else "nvidia"
         system = deployment.config.leaf("NodeConfig.system_name")
         reads = [("NodeConfig.system_name", system)] if system is not None else []
-        return derived(name, "the accelerator of the system", *reads)
+        at = system.at if system is not None else None
+        return derived(name, "the accelerator of the system", *reads, at=at)
     name = table["accelerator_aliases"].get(leaf.value, leaf.value)
     if name not in table["accelerators"]:
         known = [*table["accelerators"], *table["accelerator_aliases"]]
@@ -41,7 +45,25 @@ def accelerator(deployment: Deployment, problems: Collector) -> Leaf:
     return leaf if name == leaf.value else leaf.because("alias", name, f"{leaf.value} is {name}")
 
 
-def image(deployment: Deployment, kind: Leaf, problems: Collector) -> Leaf:
+def kind(accelerator: Leaf) -> Mapping[str, str]:
+    """``resource``, ``vendor`` and ``variant`` of an accelerator; NVIDIA's for one that is not known."""
+    kinds: Mapping[str, Mapping[str, str]] = facts_table()["accelerators"]
+    return kinds.get(str(accelerator.value), kinds["nvidia"])
+
+
+def resource(deployment: Deployment, accelerator: Leaf) -> str:
+    """What a pod asks for by accelerator: the system's or the cluster's own, else the kind's; CPUs have none."""
+    hardware = deployment.hardware
+    return hardware.resource if hardware.known else kind(accelerator)["resource"]
+
+
+def planned(deployment: Deployment) -> Deployment:
+    """*deployment* on machines with the accelerator that ``LlmdConfig`` names."""
+    found = resource(deployment, accelerator(deployment, Collector()))
+    return replace(deployment, hardware=replace(deployment.hardware, resource=found))
+
+
+def image(deployment: Deployment, accelerator: Leaf, problems: Collector) -> Leaf:
     config, table = deployment.config, facts_table()
     key = f"{deployment.backend}_image"
     leaf = given(config, SECTION, key)
@@ -49,16 +71,16 @@ def image(deployment: Deployment, kind: Leaf, problems: Collector) -> Leaf:
         if parse_reference(str(leaf.value)) is None:
             problems.items.append(no_reference(f"LlmdConfig.{key}", leaf, "VS524"))
         return leaf
-    build = table["builds"].get(kind.value)
+    build = table["builds"].get(accelerator.value)
     version = given(config, SECTION, "version")
     if build is not None and deployment.backend == "vllm":
         release = str(version.value) if version is not None else table["llmd_release"]
-        return derived(f"{build}:{release}", f"llm-d's build for {kind.value}", kind="release")
-    if kind.value in table["accelerators"] and kind.value not in ("nvidia", "amd"):
+        return derived(f"{build}:{release}", f"llm-d's build for {accelerator.value}", kind="release")
+    if accelerator.value in table["accelerators"] and accelerator.value != "nvidia":
         problems.error(
             "VS525",
-            f"no image is known for {deployment.backend} on {kind.value}",
-            kind.at,
+            f"no image is known for {deployment.backend} on {accelerator.value}",
+            accelerator.at,
             f"name one as LlmdConfig.{key}",
         )
     engine = config.leaf("backend_version")

@@ -10,6 +10,7 @@ from valuesmith.arguments import arguments
 from valuesmith.deployment import Deployment
 from valuesmith.diagnostics import Collector, Diagnostic
 from valuesmith.targets import site
+from valuesmith.targets.llmd import hardware as llmd_hardware
 from valuesmith.targets.llmd.facts import facts_table, given
 from valuesmith.targets.llmd.pod import pod, proxy_container
 from valuesmith.targets.llmd.settings import Settings, settings
@@ -38,6 +39,7 @@ POD_KEYS = {
     "terminationGracePeriodSeconds": "terminationGracePeriodSeconds",
     "volumes": "volumes",
 }
+planned = llmd_hardware.planned
 CONTAINER_KEYS = ("name", "image", "command", "args", "env", "ports", "resources", "volumeMounts")
 
 
@@ -53,10 +55,7 @@ def values(deployment: Deployment) -> Tree:
     shaped: Nested = {
         "fullnameOverride": _fullname(deployment, chosen, problems),
         "multinode": derived(chosen.multinode, "whether a worker spans nodes"),
-        "accelerator": {
-            "type": chosen.accelerator,
-            "dra": fixed(False, "the device plugin's resources"),
-        },
+        "accelerator": _accelerator(chosen),
         "modelArtifacts": _artifacts(deployment, chosen),
         "routing": _routing(servers, chosen),
     }
@@ -144,6 +143,15 @@ def _fullname(deployment: Deployment, chosen: Settings, problems: Collector) -> 
     limit = 37 if chosen.multinode else 55
     topology.check_name(name, limit, problems)
     return name
+
+
+def _accelerator(chosen: Settings) -> Nested:
+    kind = str(chosen.accelerator.value)
+    shaped: Nested = {"type": chosen.accelerator, "dra": fixed(False, "the device plugin's resources")}
+    if chosen.resource != llmd_hardware.kind(chosen.accelerator)["resource"]:
+        # Else the public chart would ask for the kind's usual resource beside this one.
+        shaped["resources"] = {kind: fixed(chosen.resource, "the resource of these machines")}
+    return shaped
 
 
 def _artifacts(deployment: Deployment, chosen: Settings) -> Nested:

@@ -9,6 +9,7 @@ from typing import Any
 from valuesmith import facts, topology
 from valuesmith.deployment import Deployment
 from valuesmith.diagnostics import Collector, Diagnostic
+from valuesmith.targets.llmd import hardware as llmd_hardware
 from valuesmith.targets.llmd.base import BUILTIN, FOLDER, Base, base
 from valuesmith.targets.llmd.facts import SECTION, given
 from valuesmith.targets.llmd.helm import about_dynamo, router_url
@@ -18,6 +19,7 @@ from valuesmith.targets.llmd.settings import Settings, settings
 from valuesmith.targets.llmd.wiring import Server, server
 from valuesmith.tree import Leaf, Tree, derived, flatten
 
+planned = llmd_hardware.planned
 SET_NAME = "pd-disagg-vllm"
 MONITORS = "pod-monitor.yaml"
 WORKER_INDEX = "leaderworkerset.sigs.k8s.io/worker-index"

@@ -6,6 +6,7 @@ from __future__ import annotations
 from valuesmith.deployment import Deployment
 from valuesmith.diagnostics import Collector
 from valuesmith.records import dataclass
+from valuesmith.runtimes import quantities
 from valuesmith.targets import site
 from valuesmith.targets.llmd import hardware as llmd_hardware
 from valuesmith.targets.llmd import proxy as llmd_proxy
@@ -63,12 +64,7 @@ def settings(deployment: Deployment, problems: Collector) -> Settings:
     proxy = llmd_proxy.proxy(deployment, problems)
     log_level = choice(config, "log_level", facts_table()["log_levels"], "info", problems)
     multinode = _multinode(deployment, problems)
-    kinds = facts_table()["accelerators"]
-    kind = kinds.get(accelerator.value, kinds["nvidia"])
-    hardware = deployment.hardware.resource
-    resource = hardware if hardware and hardware.startswith("gpu.intel.com/") else kind["resource"]
-    if kind["vendor"] != "intel" or accelerator.value == "intel-gaudi":
-        resource = kind["resource"]
+    kind = llmd_hardware.kind(accelerator)
     return Settings(
         name=str(config.value("K8sConfig.name")),
         namespace=str(config.value("K8sConfig.k8s_namespace") or ""),
@@ -76,13 +72,12 @@ def settings(deployment: Deployment, problems: Collector) -> Settings:
         label=label,
         image=site.mirrored(image, config),
         accelerator=accelerator,
-        resource=resource,
+        resource=llmd_hardware.resource(deployment, accelerator),
         vendor=kind["vendor"],
         variant=kind["variant"],
         model=model,
         mount=_tidy_mount(config),
-        size=given(config, SECTION, "model_cache_size")
-        or derived("100Gi", "the default size", kind="default"),
+        size=_size(config, problems),
         secret=_secret(config),
         pull_secrets=site.pull_secrets(config),
         proxy=proxy,
@@ -91,6 +86,17 @@ def settings(deployment: Deployment, problems: Collector) -> Settings:
         monitoring=flag(config, "monitoring_enabled"),
         multinode=multinode,
     )
+
+
+def _size(config: Tree, problems: Collector) -> Leaf:
+    """The size of the volume that holds the model."""
+    leaf = given(config, SECTION, "model_cache_size")
+    if leaf is None:
+        return derived("100Gi", "the default size", kind="default")
+    if quantities.amount(leaf.value) is None:
+        message = f"LlmdConfig.model_cache_size is {leaf.value!r}, which is no quantity"
+        problems.error("VS505", message, leaf.at, quantities.HINT)
+    return leaf
 
 
 def _port(config: Tree, proxy: Proxy | None, problems: Collector) -> int:
