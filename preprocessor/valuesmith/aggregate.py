@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from valuesmith import cluster, facts, releases, topology
+from valuesmith import cluster, facts, naming, releases, topology
 from valuesmith.deployment import ROLES, Deployment, Role
 from valuesmith.diagnostics import (
     Collector,
@@ -296,19 +296,7 @@ def _role(tree: Tree, name: str, problems: Collector) -> Role:
 def settle(deployment: Deployment) -> Deployment:
     """*deployment* with its name, which rules may have a say in."""
     tree = deployment.config
-    router = tree.leaf("DynConfig.enable_router")
-    name = tree.leaf("K8sConfig.name")
-    if name is None or not name.value:
-        prefix = tree.leaf("K8sConfig.name_prefix")
-        base = prefix.value if prefix is not None and prefix.value else "dynamo"
-        suffix = "-router" if router is not None and router.value else ""
-        reads = [("K8sConfig.name_prefix", prefix)] if prefix is not None else []
-        name = derived(
-            f"{base}-{deployment.mode}{suffix}",
-            "<name_prefix>-<mode>[-router]",
-            *reads,
-            at=prefix.at if prefix is not None else None,
-        )
+    name = naming.release_name(deployment)
     return replace(deployment, config=tree.updated({("K8sConfig", "name"): name}))
 
 

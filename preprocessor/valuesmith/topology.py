@@ -254,7 +254,7 @@ def check_names_given(tree: Tree, problems: Collector) -> None:
         text = str(leaf.value)
         if not re.fullmatch(pattern, text):
             message = f"{'.'.join(path)} {text!r} cannot name a {kind}: {words}"
-            problems.error("VS241", message, leaf.at, f"for example {_cleaned(text)}")
+            problems.error("VS241", message, leaf.at, f"for example {cleaned(text)}")
 
 
 def check_name(name: Leaf, limit: int, problems: Collector) -> None:
@@ -268,7 +268,7 @@ def check_name(name: Leaf, limit: int, problems: Collector) -> None:
             f"{key} {text!r} cannot name an object: lower-case letters, digits and inner hyphens, "
             "a letter first",
             name.at,
-            f"for example {_cleaned(text)}",
+            f"for example {cleaned(text)}",
         )
     elif len(text) > limit:
         problems.error(
@@ -279,9 +279,11 @@ def check_name(name: Leaf, limit: int, problems: Collector) -> None:
         )
 
 
-def _cleaned(text: str) -> str:
-    cleaned = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:50].rstrip("-")
-    return cleaned if NAME.fullmatch(cleaned) else f"m-{cleaned}".rstrip("-")
+def cleaned(text: str, limit: int = 50) -> str:
+    """*text* as a name of at most *limit* characters."""
+    name = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
+    name = name if NAME.fullmatch(name) else f"m-{name}"
+    return name[:limit].rstrip("-")
 
 
 def check_grove_names(

@@ -210,6 +210,21 @@ def test_saved_concurrency_lists_count_as_unset_and_others_do_not() -> None:
     assert own.value("BenchConfig.num_requests") == base
 
 
+def test_a_result_made_without_a_search_names_its_system_twice_and_says_whether_the_model_fits() -> (
+    None
+):
+    tree = checked(
+        "K8sConfig: {system_name: h200_sxm}\nNodeConfig: {system_name: h200_sxm}\n"
+        "ModelConfig: {fits_in_memory: false, required_tp: 16}\n"
+    )
+    assert tree.value("NodeConfig.system_name") == "h200_sxm"
+    assert checked("K8sConfig: {system_name: l40s}\n").value("NodeConfig.system_name") == "l40s"
+
+
+def test_a_search_with_predicted_tokens_says_how_many_it_took_to_be_accepted() -> None:
+    assert checked("ModelConfig: {nextn: 2, nextn_accepted: 1.4}\n").value("ModelConfig.nextn") == 2
+
+
 # ---------------------------------------------------------------- layers
 
 
