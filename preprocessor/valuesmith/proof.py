@@ -84,7 +84,7 @@ def check(rendering: Rendering, wishes: Wishes) -> Checked:
 
 
 def _commands(rendering: Rendering, wishes: Wishes) -> tuple[list[Diagnostic], int]:
-    """Problems of the command lines that stand in the manifest alone, as a runtime's do, and how many flags were looked at.
+    """Problems of command lines that stand in the manifest alone, as a runtime's do; how many flags were looked at.
 
     A flag that is given once more is the last word there, as arguments of a request are appended: a warning. Words
     that nobody wrote are wrong for the image.
