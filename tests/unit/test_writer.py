@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from paths import HELMS
 
 from valuesmith.diagnostics import ConfigError
-from valuesmith.writer import changes, header, is_ours, yaml_text
+from valuesmith.writer import changes, header, is_ours, single, yaml_text
 
 AWKWARD = (
     *(
@@ -258,3 +258,9 @@ def test_changes_are_told_leaf_by_leaf() -> None:
         "same 1 → true",
         'more added ("y")',
     ]
+
+
+def test_what_a_killed_run_left_of_a_file_is_gone_after_the_next(tmp_path: Path) -> None:
+    (tmp_path / ".values.yaml.valuesmith-new").write_text("half")
+    single.write_text(tmp_path / "values.yaml", "a: 1\n")
+    assert [(p.name, p.read_text()) for p in tmp_path.iterdir()] == [("values.yaml", "a: 1\n")]

@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import tempfile
 from pathlib import Path
 
 from valuesmith.diagnostics import ConfigError, Diagnostic
+from valuesmith.writer import swap
 from valuesmith.writer.text import is_ours
 
 
@@ -30,23 +29,21 @@ def write_text(path: Path, text: str, force: bool = False) -> None:
             message = f"{path} is not a file that valuesmith wrote"
             raise ConfigError(Diagnostic("VS805", message, None, hint))
         path.parent.mkdir(parents=True, exist_ok=True)
-        _replace(path, content)
+        with swap.locked(path):
+            _replace(path, content)
     except OSError as error:
         message = f"{path} cannot be written: {error.strerror}"
         raise ConfigError(Diagnostic("VS804", message)) from error
 
 
 def _replace(path: Path, content: bytes) -> None:
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    # Always of one name, so that what a killed run leaves is gone after the next one.
+    new = swap.beside(path, "new")
     try:
-        with os.fdopen(handle, "wb") as stream:
+        new.unlink(missing_ok=True)
+        with new.open("xb") as stream:
             stream.write(content)
-            # mkstemp makes files for the owner alone; ours are as readable as the user's umask says.
-            mask = os.umask(0)
-            os.umask(mask)
-            os.fchmod(stream.fileno(), 0o666 & ~mask)
-        os.replace(name, path)
+        new.replace(path)
     except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(name)
+        new.unlink(missing_ok=True)
         raise

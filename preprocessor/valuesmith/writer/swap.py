@@ -42,7 +42,7 @@ class _CannotSwap(Exception):
     """The folder has to be changed in place."""
 
 
-def _beside(target: Path, role: str) -> Path:
+def beside(target: Path, role: str) -> Path:
     """A name next to *target* that only runs for *target* use."""
     name = target.name
     if len(os.fsencode(name)) > 200:
@@ -53,7 +53,7 @@ def _beside(target: Path, role: str) -> Path:
 @contextlib.contextmanager
 def locked(target: Path, wait: float = WAIT_SECONDS) -> Iterator[None]:
     """Keep other runs away from *target*; waits up to *wait* seconds for one that is at it."""
-    path = _beside(target, "lock")
+    path = beside(target, "lock")
     if not os.access(target.parent, os.W_OK):
         path = target / ".valuesmith-lock"
     handle = _acquire(path, target, wait)
@@ -95,7 +95,7 @@ def _is_held(handle: int, path: Path) -> bool:
 
 def recover(target: Path) -> None:
     """Finish or undo what a run that was ended left behind. Needs the lock."""
-    old, new = _beside(target, "old"), _beside(target, "new")
+    old, new = beside(target, "old"), beside(target, "new")
     try:
         if not target.exists() and old.is_dir():
             old.rename(target)
@@ -107,7 +107,7 @@ def recover(target: Path) -> None:
 
 def replace(target: Path, files: Mapping[str, Content], stale: Collection[str]) -> None:
     """Make *target* hold *files* beside all that it holds now, except the names in *stale*."""
-    new = _beside(target, "new")
+    new = beside(target, "new")
     try:
         _refuse_swap(target)
         _build(new, target, files, {*files, *stale})
@@ -194,7 +194,7 @@ def _trade(new: Path, target: Path) -> None:
     if not target.exists():
         new.rename(target)
     elif not _exchange(new, target):
-        old = _beside(target, "old")
+        old = beside(target, "old")
         try:
             target.rename(old)
         except OSError as error:
