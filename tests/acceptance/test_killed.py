@@ -66,8 +66,8 @@ def test_killed_at_any_moment_what_is_there_is_the_old_or_the_new(form: str, tmp
         folder = tmp_path / str(attempt)
         shutil.copytree(tmp_path / "old", folder)
         process = run(folder, words, NEW)
-        # Most of them late, where things are written.
-        time.sleep(seconds * (1 - moments.random() ** 2 * 0.9))
+        # Spread over the second half, at whose end things are written.
+        time.sleep(seconds * (0.5 + 0.55 * (attempt + moments.random()) / KILLS))
         process.send_signal(signal.SIGKILL)
         process.wait()
         found = contents(folder / "out")
