@@ -165,7 +165,7 @@ def render(diagnostic: Diagnostic, paint: Painter | None = None) -> str:
     """One diagnostic as people read it: place, code, message, source line, caret, hint."""
     painter = paint or Painter(False)
     label = "" if diagnostic.is_error else f"{diagnostic.severity}: "
-    place = f"{diagnostic.at}: " if diagnostic.at is not None else ""
+    place = f"{printable(str(diagnostic.at))}: " if diagnostic.at is not None else ""
     head = f"{painter.strong(place)}{painter.tone(diagnostic.severity, diagnostic.code)} {label}"
     lines = [head + printable(diagnostic.message)]
     excerpt = _excerpt(diagnostic, painter)
@@ -188,9 +188,13 @@ def _excerpt(diagnostic: Diagnostic, painter: Painter) -> list[str]:
         cut = column - 40
         text, column = "…" + text[cut:], column - cut + 1
     text = text[:EXCERPT_WIDTH]
-    shown = printable(text.replace("\t", " "))
-    width = max(1, min(at.width, len(text) - column + 1))
-    caret = " " * (column - 1) + painter.tone(diagnostic.severity, "^" * width)
+    text = text.replace("\t", " ")
+    shown = printable(text)
+    before, marked = text[: column - 1], text[column - 1 : column - 1 + at.width]
+    # Where characters are shown by their codes, the caret moves along.
+    start = len(printable(before)) + column - 1 - len(before)
+    width = max(1, len(printable(marked)))
+    caret = " " * start + painter.tone(diagnostic.severity, "^" * width)
     hint = f" {printable(diagnostic.hint)}" if diagnostic.hint else ""
     return [f"{at.line:5d} | {shown}", f"      | {caret}{hint}"]
 

@@ -46,7 +46,7 @@ def test_manifest_files_and_folders_are_checked(tmp_path: Path) -> None:
 
 
 def test_standard_input_is_a_stream_of_manifests(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.stdin", io.StringIO(CONFIG_MAP + "---\n" + WRONG))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO((CONFIG_MAP + "---\n" + WRONG).encode())))
     assert found("-")[0].startswith("<stdin>:9:1 VS602 ConfigMap/a: dta")
 
 

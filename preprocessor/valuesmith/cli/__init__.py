@@ -17,6 +17,8 @@ from valuesmith.diagnostics import ConfigError, Diagnostic, ToolError
 BUG = 70
 # What the system says of names and rights that the caller chose.
 UNUSABLE = (errno.ENAMETOOLONG, errno.ELOOP, errno.EACCES, errno.EPERM)
+# … and of places that take no more.
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 INTERRUPTED = 130
 
 
@@ -106,15 +108,16 @@ def run(argv: Sequence[str]) -> int:
     except ToolError as error:
         Console.of(argv).problems([error.diagnostic], "nothing written")
         return 3
-    except BrokenPipeError:
-        # The reader of our output has gone; Python must not complain about it at exit.
+    except (BrokenPipeError, SystemExit):
+        # The reader of our output has gone, which click makes an end of the process with 1; Python must not
+        # complain about it at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
         return INTERRUPTED
     except Exception as error:
-        if isinstance(error, OSError) and error.errno in UNUSABLE:
-            message = f"{error.filename} cannot be used: {error.strerror}"
+        if isinstance(error, OSError) and error.errno in (*UNUSABLE, *FULL):
+            message = f"{error.filename or 'the output'} cannot be used: {error.strerror}"
             Console.of(argv).problems([Diagnostic("VS807", message)], "nothing written")
             return 1
         if debug:

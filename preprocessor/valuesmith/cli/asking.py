@@ -79,6 +79,7 @@ def diff(first: str, second: str, **given: Any) -> int:
     """
     from valuesmith.cli import comparing
 
+    options.once([first, second])
     lines = comparing.lines(first, second, given)
     for line in lines:
         click.echo(line)

@@ -28,6 +28,7 @@ def validate(
     paths: tuple[str, ...], engine_native: bool, backend: str | None, server: bool, **given: Any
 ) -> int:
     """Check rendered folders, values files or any manifests (- is standard input)."""
+    options.once(paths)
     console = options.console(given)
     if engine_native:
         from valuesmith.validate import native

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 import click
 
-from valuesmith.diagnostics import Diagnostic, Painter, render, summary
+from valuesmith.diagnostics import Diagnostic, Painter, printable, render, summary
 from valuesmith.records import dataclass
 
 
@@ -41,17 +41,25 @@ class Console:
             return
         for item in items:
             if self.message_format == "json":
-                click.echo(json.dumps(item.as_dict(), ensure_ascii=False), err=True)
+                _tell(json.dumps(item.as_dict(), ensure_ascii=False))
             else:
-                click.echo(render(item, self.painter), err=True)
+                _tell(render(item, self.painter))
         if self.message_format == "text" and any(item.severity != "note" for item in items):
             ending = f"; {outcome}" if outcome else ""
-            click.echo(f"{summary(items)}{ending}", err=True)
+            _tell(f"{summary(items)}{ending}")
 
     def say(self, text: str = "") -> None:
         """A line for people; machines that read JSON messages do not get it."""
         if self.message_format == "text":
-            click.echo(text, err=True)
+            _tell(printable(text))
+
+
+def _tell(text: str) -> None:
+    """A line to standard error. Who stops listening does not change what the exit code says."""
+    try:
+        click.echo(text, err=True)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
 def _option(argv: Sequence[str], name: str, default: str) -> str:

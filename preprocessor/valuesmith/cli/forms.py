@@ -31,7 +31,7 @@ def write(
             text = formats.json_text(rendering)
         else:
             text = formats.configmap_text(rendering.resolved, head)
-        return _text(text, output, given)
+        return _text(text, inputs, output, given)
     if given["form"] == "json":
         files = writer.recorded(formats.json_files(rendering), head)
     else:
@@ -40,7 +40,7 @@ def write(
     return _folder(Artifacts(files), rendering, checked, inputs, (output, apply[given["form"]]), given)
 
 
-def _text(text: str, output: str, given: dict[str, Any]) -> int:
+def _text(text: str, inputs: Sequence[str], output: str, given: dict[str, Any]) -> int:
     from valuesmith.cli.making import stale_file
     from valuesmith.writer import single
 
@@ -49,6 +49,7 @@ def _text(text: str, output: str, given: dict[str, Any]) -> int:
         return 0
     if given["check"]:
         return stale_file(Path(output), text, given)
+    options.spare(inputs, given, [Path(output)])
     single.write_text(Path(output), text, given["force"])
     return 0
 
@@ -87,6 +88,7 @@ def _folder(
         found = writer.check(ours, output)
         console.problems([_stale(output, str(item)) for item in found], "nothing written")
         return 1 if found else 0
+    options.spare(inputs, given, [Path(output, name) for name in ours.files])
     removed = writer.write(ours, output, given["force"])
     for line in report.rendered(rendering, checked, inputs, output, removed, apply):
         console.say(line)

@@ -38,6 +38,7 @@ def resolve(
         return stale_file(Path(output), text, given)
     from valuesmith.writer import single
 
+    options.spare(inputs, given, [Path(output)])
     single.write_text(Path(output), text, force)
     return 0
 
@@ -149,6 +150,7 @@ def render(
         if differences:
             console.say(f"{output} is stale: " + ", ".join(str(item) for item in differences))
         return 1 if differences else 0
+    options.spare(inputs, given, [Path(output, name) for name in rendering.artifacts.files])
     removed = writer.write(rendering.artifacts, output, force)
     for line in report.rendered(rendering, checked, inputs, output, removed):
         console.say(line)

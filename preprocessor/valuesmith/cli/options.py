@@ -3,19 +3,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
+from valuesmith import load
 from valuesmith.aggregate import Options
 from valuesmith.cli.console import Console
+from valuesmith.diagnostics import ConfigError, Diagnostic
 from valuesmith.pipeline import Request, Resolved
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-FILE = click.Path(path_type=Path)
+FILE = click.Path(path_type=Path, readable=False)  # whoever reads it says why it cannot be read
 DECIDING = (
     *("target", "backend", "backend_version", "dynamo_version", "rules"),
     *("namespace", "name", "runtime", "flavor"),
@@ -90,12 +92,11 @@ def read(inputs: Sequence[str], given: dict[str, Any]) -> Request:
     Raises:
         ConfigError: when an input cannot be read.
     """
-    from valuesmith import load
-
     if not inputs:
         raise click.UsageError(
             "Missing argument 'INPUT…': a unified YAML file, or - for standard input."
         )
+    once(inputs)
     document = load.read(inputs, given.get("sets", ()), given.get("string_sets", ()))
     first = next((Path(name) for name in inputs if name != "-"), None)
     return Request(
@@ -106,6 +107,30 @@ def read(inputs: Sequence[str], given: dict[str, Any]) -> Request:
         first.parent if first else None,
         given.get("cluster"),
     )
+
+
+def once(names: Sequence[str]) -> None:
+    """Refuse ``-`` given twice: standard input can be read once.
+
+    Raises:
+        click.UsageError: when it is.
+    """
+    if list(names).count("-") > 1:
+        raise click.UsageError("- is given twice, and standard input can be read once")
+
+
+def spare(inputs: Sequence[str], given: dict[str, Any], outputs: Iterable[Path]) -> None:
+    """Refuse to write over what this run reads, which not even ``--force`` is meant for.
+
+    Raises:
+        ConfigError: when one of *outputs* is an input, or a file that an option names.
+    """
+    named = [*inputs, *(given[key] for key in ("mapping", "cluster", "runtime") if given.get(key))]
+    read = {path.resolve(): path for name in named if load.file_there(path := Path(name))}
+    for output in outputs:
+        if output.resolve() in read:
+            message = f"{output} is what this run reads"
+            raise ConfigError(Diagnostic("VS805", message, None, "choose another -o"))
 
 
 def resolved(inputs: Sequence[str], given: dict[str, Any]) -> Resolved:

@@ -15,7 +15,7 @@ from valuesmith.load.nodes import Entry, Map, Node, Scalar, Sequence_, positions
 from valuesmith.load.scalars import disagreement
 from valuesmith.load.secrets import masked
 from valuesmith.load.strict import documents, yaml_file, yaml_text
-from valuesmith.load.texts import file_text, file_there, folder_there
+from valuesmith.load.texts import file_text, file_there, folder_there, stdin_text
 
 __all__ = [
     "Assignment",
@@ -37,6 +37,7 @@ __all__ = [
     "positions",
     "read",
     "spelling",
+    "stdin_text",
     "text_of",
     "to_plain",
     "value_of",

@@ -3,15 +3,20 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
+import select
+import stat
 import sys
+import time
 from functools import cache
 from pathlib import Path
 
 from valuesmith.diagnostics import ConfigError, Diagnostic, Position, Source
 
 MAX_TEXT = 4_000_000  # characters, or bytes before decoding
+WAIT_SECONDS = 1.5  # for somebody to open the other end of a named pipe
 
 # Everything that YAML calls printable, less the line breaks that YAML 1.1 and 1.2 count differently.
 _FORBIDDEN = "[^\t\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
@@ -24,12 +29,43 @@ def file_text(path: str | os.PathLike[str], limit: int = MAX_TEXT) -> str:
     """The text of the file *path*; :class:`ConfigError` when it cannot be read or is no UTF-8."""
     name = os.fspath(path)
     try:
-        with Path(name).open("rb") as stream:
-            raw = stream.read(limit + 1)
+        with open(name, "rb", opener=_opened) as stream:
+            first = _first(stream.fileno())
+            raw = first + stream.read(limit + 1 - len(first))
     except (OSError, ValueError) as problem:
         reason = problem.strerror if isinstance(problem, OSError) else "the name holds a NUL"
-        raise ConfigError(Diagnostic("VS101", f"cannot read {name}: {reason}")) from None
+        what = name or "a file without a name"
+        raise ConfigError(Diagnostic("VS101", f"cannot read {what}: {reason}")) from None
     return decoded(raw, name, limit)
+
+
+def _opened(name: str, flags: int) -> int:
+    # A named pipe that nobody writes to would keep us here for ever.
+    return os.open(name, flags | os.O_NONBLOCK)
+
+
+def _first(handle: int) -> bytes:
+    """What had to be read (a byte at most) to see that reading *handle* will end; it is blocking then."""
+    found = b""
+    if stat.S_ISFIFO(os.fstat(handle).st_mode):
+        found = _from_writer(handle)
+    os.set_blocking(handle, True)
+    return found
+
+
+def _from_writer(handle: int) -> bytes:
+    gone = select.poll()
+    gone.register(handle, select.POLLIN)
+    end = time.monotonic() + WAIT_SECONDS
+    while time.monotonic() < end:
+        try:
+            found = os.read(handle, 1)
+        except BlockingIOError:
+            return b""  # there is a writer, which has written nothing yet
+        if found or gone.poll(0):
+            return found
+        time.sleep(0.01)
+    raise OSError(errno.EPIPE, "it is a pipe that nothing writes to")
 
 
 def file_there(path: str | os.PathLike[str]) -> bool:
@@ -49,7 +85,9 @@ def folder_there(path: str | os.PathLike[str]) -> bool:
 
 
 def stdin_text() -> str:
-    """The text of standard input."""
+    """The text of standard input; :class:`ConfigError` when it is closed or is no UTF-8."""
+    if sys.stdin is None:  # how Python says that it was started with none
+        raise ConfigError(Diagnostic("VS101", "cannot read standard input: it is closed"))
     return decoded(sys.stdin.buffer.read(MAX_TEXT + 1), "<stdin>", MAX_TEXT)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import functools
 import json
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -92,7 +91,7 @@ def paths(
 def _path(name: str, checks: Checks) -> Iterator[Diagnostic]:
     path = Path(name)
     if name == "-":
-        yield from _text(sys.stdin.read(), "<stdin>", checks)
+        yield from _text(load.stdin_text(), "<stdin>", checks)
     elif path.is_dir():
         yield from _folder(path, checks)
     elif path.suffix == ".sh" and path.is_file():
