@@ -73,7 +73,7 @@ def notes(deployment: Deployment) -> tuple[Diagnostic, ...]:
     problems = Collector()
     config = deployment.config
     home = given(config, "K8sConfig", "k8s_hf_home")
-    if home is not None and home.is_user:
+    if home is not None and home.is_user and home.value.rstrip("/") not in _in_claim(config):
         problems.warning(
             "VS540",
             "K8sConfig.k8s_hf_home has no effect: the chart sets HF_HOME to the mount path",
@@ -100,6 +100,14 @@ def notes(deployment: Deployment) -> tuple[Diagnostic, ...]:
             "unless the router does it itself, remove LlmdConfig.routing_proxy_enabled",
         )
     return (*problems.items, *about_dynamo(config))
+
+
+def _in_claim(config: Tree) -> set[str]:
+    """What search results with a claim say of HF_HOME: where it is mounted, or where the model is in it."""
+    if not config.value("K8sConfig.k8s_pvc_name"):
+        return set()
+    mount = str(config.value("K8sConfig.k8s_pvc_mount_path")).rstrip("/")
+    return {mount, f"{mount}/{config.value('K8sConfig.k8s_model_path_in_pvc') or ''}".rstrip("/")}
 
 
 def about_dynamo(config: Tree) -> list[Diagnostic]:
