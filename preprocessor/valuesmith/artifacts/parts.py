@@ -82,14 +82,15 @@ def charted(order: Order, chart: str, *, job_only: bool = False) -> tuple[str, s
 
     resolved = order.resolved
     shown: dict[str, Any] = {"enabled": False} if job_only else resolved.values
-    shown["benchmark"] = {**benchmark_values(resolved), "enabled": True}
+    measured = benchmark_tree(resolved)
+    shown["benchmark"] = {**measured.plain()["benchmark"], "enabled": True}
     text = helm.template(
         chart_path(chart),
         writer.yaml_text(shown, (), _locate(resolved)),
         resolved.name,
         resolved.namespace,
         kube_version=order.kube_version,
-        tree=Tree() if job_only else resolved.tree,
+        tree=measured if job_only else resolved.tree.updated(measured),
         meanwhile=lambda: while_waiting(order, "bench_run.sh.j2", "run.sh.j2"),
     )
     manifest: list[str] = []
@@ -106,10 +107,12 @@ def while_waiting(order: Order, *templates: str) -> None:
         order.meanwhile()
 
 
-def benchmark_values(resolved: Resolved) -> dict[str, Any]:
+def benchmark_tree(resolved: Resolved) -> Tree:
     """``benchmark`` of our charts' values; a chart whose contract is not ours does not carry it in its file."""
-    own = resolved.values.get("benchmark")
-    return dict(own) if own else Tree(flatten(benchmark.values(resolved.deployment))).plain()
+    if resolved.values.get("benchmark"):
+        found = {path: leaf for path, leaf in resolved.tree.items() if path[0] == "benchmark"}
+        return Tree(found)
+    return Tree(flatten({"benchmark": benchmark.values(resolved.deployment)}))
 
 
 def documents(text: str) -> list[tuple[str, str]]:
@@ -132,7 +135,7 @@ def benchmark_files(order: Order, job: str) -> dict[str, File]:
     """The benchmark as a Job and for a shell."""
     from valuesmith.scripts import bench
 
-    values = benchmark_values(order.resolved)
+    values = benchmark_tree(order.resolved).plain()["benchmark"]
     script = bench.script(values, order.resolved.deployment.config, f"# {order.header}")
     return {
         "bench_run.sh": File.text(script, executable=True),
