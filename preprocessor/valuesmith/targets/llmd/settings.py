@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import re
+
 from valuesmith.deployment import Deployment
 from valuesmith.diagnostics import Collector
 from valuesmith.records import dataclass
@@ -14,6 +16,9 @@ from valuesmith.targets.llmd.facts import SECTION, choice, facts_table, flag, gi
 from valuesmith.targets.llmd.proxy import Proxy
 from valuesmith.targets.names import label_value
 from valuesmith.tree import Leaf, Tree, derived
+
+# What the chart's address of a model keeps: it is a template, and loses spaces and quotes around the name.
+_MODEL = re.compile(r"[\w./+=,@:~#!-]([\w ./+=,@:~#!-]*[\w./+=,@:~#!-])?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +149,13 @@ def _model(deployment: Deployment, problems: Collector) -> Model:
     path = rest if colon else path
     inside = given(config, "K8sConfig", "k8s_model_path_in_pvc")
     within = str(inside.value).strip("/") if inside is not None else _below_mount(config, path)
+    if deployment.target == "llm-d-helm" and not _MODEL.fullmatch(within or path):
+        problems.error(
+            "VS517",
+            f"llm-d cannot be given the model {within or path}: its address is a template of the chart",
+            leaf.at if inside is None else inside.at,
+            "letters, digits and . _ - / + = , @ : ~ # ! and inner spaces",
+        )
     if claim and within:
         return Model(f"pvc://{claim}/{within}", f"{mount}/{within}", claim, False)
     if path.startswith(("/", ".")):
