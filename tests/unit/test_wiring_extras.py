@@ -200,7 +200,37 @@ def test_tensorrt_llm_encode_workers(dynamo: str) -> None:
     assert {role["modality"] for role in (encode, prefill, decode)} == {"multimodal"}
 
 
-def test_nothing_multimodal_without_an_encoder() -> None:
+@pytest.mark.parametrize("dynamo", RELEASES)
+@pytest.mark.parametrize("backend", facts.ENGINES)
+@pytest.mark.parametrize("roles", [("agg",), ("prefill", "decode")])
+def test_workers_take_images_when_the_benchmark_sends_some(
+    backend: str, dynamo: str, roles: tuple[str, ...]
+) -> None:
+    sent = {"BenchConfig.image_batch_size": 2}
+    found = made(backend, {role: {} for role in roles}, dynamo=dynamo, config=sent)
+    known = {"enable-multimodal": True}
+    if backend == "trtllm":
+        known = {"modality": "multimodal"}
+    elif backend == "sglang" and not since(dynamo, "1.3.0"):
+        known = {}
+    for role in roles:
+        said = flags(started(found, role))
+        assert {
+            name: said.get(name) for name in ("enable-multimodal", "modality") if name in said
+        } == known
+        assert not {"route-to-encoder", "dedicated-mm-encoder", "encode-endpoint"} & said.keys()
+
+
+@pytest.mark.parametrize(("parallel", "takes"), [(True, True), (False, False)])
+def test_workers_take_images_when_their_encoder_is_data_parallel(parallel: bool, takes: bool) -> None:
+    found = made("vllm", {"prefill": {}, "decode": {"enable_encoder_dp": parallel}})
+    assert ["enable-multimodal" in flags(started(found, role)) for role in ("prefill", "decode")] == [
+        takes,
+        takes,
+    ]
+
+
+def test_nothing_multimodal_without_an_encoder_or_images() -> None:
     for backend in facts.ENGINES:
         found = flags(started(made(backend, {"agg": {}}), "agg"))
         assert not [

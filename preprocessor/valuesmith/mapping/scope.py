@@ -102,7 +102,8 @@ def shared_facts(deployment: Deployment) -> dict[str, Leaf]:
         "transport": _leaf(config, "K8sConfig.transport", deployment.transport),
         "moe_kernel": known(hardware.moe_kernel, "the MoE kernel"),
         "multi_node_nvlink": known(hardware.multi_node_nvlink, "multi-node NVLink"),
-        "encoder": _encoder(deployment),
+        "encoder": (encoder := _encoder(deployment)),
+        "images": _images(deployment, encoder),
         "kvbm": _asked(config, "DynConfig.kvbm_config"),
         "planner": _asked(config, "DynConfig.planner_config"),
         **_model(config),
@@ -117,6 +118,16 @@ def _encoder(deployment: Deployment) -> Leaf:
     role = deployment.role("encode")
     text = "no encode workers" if role is None else "encode workers are described"
     return derived(role is not None, text, *reads, at=role.replicas.at if role is not None else None)
+
+
+def _images(deployment: Deployment, encoder: Leaf) -> Leaf:
+    """Whether requests have images: an encoder is described, or the benchmark sends some."""
+    sent = deployment.config.leaf("BenchConfig.image_batch_size")
+    parallel = (role.parameters.get("enable_encoder_dp") for role in deployment.roles)
+    for leaf in (encoder, sent, *parallel):
+        if leaf is not None and leaf.value:
+            return leaf.because("derived", True, "requests have images")
+    return derived(False, "nothing says that requests have images")
 
 
 def _asked(config: Tree, name: str) -> Leaf:
@@ -243,6 +254,7 @@ KNOWN_FACTS = frozenset(
         "moe_kernel",
         "multi_node_nvlink",
         "encoder",
+        "images",
         "kvbm",
         "planner",
         "model",
