@@ -54,6 +54,8 @@ fuzz: $(DEV) ## SECONDS=…: coverage-guided fuzzing of the loader, the rule par
 	@python tests/fuzz/run.py --seconds $(SECONDS)
 fuzz-properties: $(DEV) tools-all ## property tests with many new random cases
 	HYPOTHESIS_PROFILE=fuzz pytest -q -n $(JOBS) -m hypothesis $(ARGS)
+matrix: $(DEV) tools-all ## the examples on every Helm, Kubernetes release and Python: a table
+	@python tests/matrix/run.py
 field-cases: $(DEV) tools-all ## cases that people reported, a line each
 	@python tests/fieldcases/run.py
 bench: $(DEV) tools ## how long things take beside others; ARGS=--write makes BENCHMARKS.md
