@@ -22,6 +22,10 @@ class Unmet(Exception):
     """An assertion that does not hold, with what was found instead."""
 
 
+class Unseen(Unmet):
+    """There is nothing to look at: no such artifact, role or process. No assertion holds of it, nor its contrary."""
+
+
 def hold(case: Mapping[str, Any], outcome: Outcome) -> None:
     """Raise :class:`Unmet` for the first assertion of *case* that does not hold."""
     expect = case["expect"]
@@ -53,6 +57,8 @@ def _hold(assertion: Mapping[str, Any], case: Mapping[str, Any], outcome: Outcom
     if "not" in assertion:
         try:
             _hold(assertion["not"], case, outcome)
+        except Unseen:
+            raise
         except Unmet:
             return None
         raise Unmet(f"holds but must not: {json.dumps(assertion['not'])}")
@@ -60,7 +66,14 @@ def _hold(assertion: Mapping[str, Any], case: Mapping[str, Any], outcome: Outcom
         return _hold_error(assertion["error_contains"], outcome)
     if outcome.code != 0:
         raise Unmet(f"exit {outcome.code}: {outcome.message.strip().splitlines()[0][:200]}")
-    return _compare(assertion, _find(assertion, case, outcome))
+    return _compare(assertion, _found(assertion, case, outcome))
+
+
+def _found(assertion: Mapping[str, Any], case: Mapping[str, Any], outcome: Outcome) -> Any:
+    try:
+        return _find(assertion, case, outcome)
+    except (LookupError, OSError) as error:
+        raise Unseen(f"{type(error).__name__}: {error}") from error
 
 
 def _hold_error(texts: list[str], outcome: Outcome) -> None:
@@ -75,6 +88,8 @@ def _hold_error(texts: list[str], outcome: Outcome) -> None:
 
 def _compare(assertion: Mapping[str, Any], value: Any) -> None:
     where = f"{assertion['artifact']} {assertion.get('role', '')} {assertion.get('path')}"
+    if not any(operator in assertion for operator in OPERATORS):
+        raise ValueError(f"{where}: an assertion without an operator")
     if assertion.get("absent"):
         if value is not MISSING:
             raise Unmet(f"{where} is there: {value!r}")
@@ -92,9 +107,9 @@ def _compare(assertion: Mapping[str, Any], value: Any) -> None:
 
 def _holds(operator: str, wanted: Any, value: Any) -> bool:
     if operator == "equals":
-        return type(value) is type(wanted) and value == wanted
+        return _same(value, wanted)
     if operator == "contains":
-        return wanted in value
+        return wanted in value if isinstance(value, list | Mapping) else str(wanted) in str(value)
     if operator == "matches":
         items = value if isinstance(value, list) else [value]
         return bool(items) and all(re.search(wanted, str(item)) for item in items)
@@ -106,13 +121,27 @@ def _holds(operator: str, wanted: Any, value: Any) -> bool:
     raise ValueError(f"unknown operator {operator}")
 
 
+def _same(value: Any, wanted: Any) -> bool:
+    """Equal in value and in type, all the way down: ``True`` is not 1, nor ``"1"``."""
+    if type(value) is not type(wanted):
+        return False
+    if isinstance(value, dict):
+        return value.keys() == wanted.keys() and all(_same(value[k], wanted[k]) for k in wanted)
+    if isinstance(value, list):
+        return len(value) == len(wanted) and all(map(_same, value, wanted))
+    return bool(value == wanted)
+
+
 def _find(assertion: Mapping[str, Any], case: Mapping[str, Any], outcome: Outcome) -> Any:
     artifact, path = assertion["artifact"], str(assertion.get("path", ""))
     role = assertion.get("role")
+    if artifact == "cli_args" and (outcome.folder / "fpm_env.sh").exists():
+        # The workload only holds the GPUs; the engine's words are those of the script that starts it.
+        return shells.look(outcome, case, assertion, _flag)
     if artifact == "cli_args":
         return _flag(objects.words(objects.of_role(manifests(outcome), role)), path, assertion)
     if artifact == "engine_config":
-        text = (outcome.folder / f"{role}_config.yaml").read_text()
+        text = (outcome.folder / f"{role or 'agg'}_config.yaml").read_text()
         return dig(yaml.safe_load(text), path)
     if artifact == "run.sh":
         return shells.look(outcome, case, assertion, _flag)
@@ -157,15 +186,16 @@ def _manifest(outcome: Outcome, path: str, role: str | None) -> Any:
     if path == "@names":
         return [item["metadata"]["name"] for item in found]
     if path == "@namespaces":
-        return [item["metadata"].get("namespace", "") for item in found]
+        namespaced = [item for item in found if item["kind"] not in objects.CLUSTER_SCOPED]
+        return [item["metadata"].get("namespace", "") for item in namespaced]
     if path == "@label_values":
         return list(_label_values(found))
     if path == "@kind":
-        return objects.workload(found)["kind"]
+        return objects.workload(found, role)["kind"]
     if path == "@name":
-        return objects.workload(found)["metadata"]["name"]
+        return objects.workload(found, role)["metadata"]["name"]
     if not path.startswith("@"):
-        return dig(objects.workload(found), path)
+        return dig(objects.workload(found, role), path)
     return _of_pod(objects.of_role(found, role), path)
 
 
@@ -179,7 +209,7 @@ def _of_pod(pod: objects.Pod, path: str) -> Any:
     if path.startswith("@env."):
         name = path.removeprefix("@env.")
         entries = [e for e in pod.container.get("env") or () if e["name"] == name]
-        return entries[-1].get("value", MISSING) if entries else MISSING
+        return entries[-1].get("value", entries[-1].get("valueFrom", MISSING)) if entries else MISSING
     if path == "@args":
         return [*(pod.container.get("command") or ()), *(pod.container.get("args") or ())]
     if path == "@args_text":
@@ -227,18 +257,29 @@ def _flag(words: list[str], path: str, assertion: Mapping[str, Any]) -> Any:
                     break
                 following.append(item)
             value = True if not following else following[0] if len(following) == 1 else following
-    if inside and value is not MISSING:
-        return dig(json.loads(value), inside.strip("/").replace("/", "."))
-    return value
+    if not inside or value is MISSING:
+        return value
+    try:
+        node = json.loads(value)
+    except (TypeError, ValueError) as error:
+        raise Unseen(f"{flag} holds no JSON: {value!r}") from error
+    return _dig(node, inside.strip("/").split("/"))
 
 
 def dig(node: Any, path: str) -> Any:
-    """The value at a dotted path (numbers index lists), or ``MISSING``."""
-    for part in path.split("."):
-        if isinstance(node, list) and part.isdigit() and int(part) < len(node):
-            node = node[int(part)]
-        elif isinstance(node, Mapping) and part in node:
-            node = node[part]
-        else:
-            return MISSING
-    return MISSING if node is None else node
+    """The value at a dotted path (numbers index lists; keys may hold dots themselves), or ``MISSING``."""
+    return _dig(node, path.split("."))
+
+
+def _dig(node: Any, parts: list[str]) -> Any:
+    if not parts:
+        return MISSING if node is None else node
+    if isinstance(node, list):
+        index = int(parts[0]) if parts[0].isdigit() else len(node)
+        return _dig(node[index], parts[1:]) if index < len(node) else MISSING
+    if isinstance(node, Mapping):
+        for end in range(1, len(parts) + 1):
+            key = ".".join(parts[:end])
+            if key in node:
+                return _dig(node[key], parts[end:])
+    return MISSING

@@ -7,7 +7,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-ACCELERATORS = ("nvidia.com/gpu", "amd.com/gpu", "gpu.intel.com/i915", "gpu.intel.com/xe")
+ACCELERATORS = (
+    "nvidia.com/gpu",
+    "amd.com/gpu",
+    "gpu.intel.com/i915",
+    "gpu.intel.com/xe",
+    "habana.ai/gaudi",
+    "google.com/tpu",
+)
+CLUSTER_SCOPED = ("Namespace", "ClusterRole", "ClusterRoleBinding", "PersistentVolume", "StorageClass")
 WORKLOADS = (
     "DynamoGraphDeployment",
     "LeaderWorkerSet",
@@ -29,12 +37,12 @@ class Pod:
     extra: dict[str, Any]
 
 
-def workload(objects: list[dict[str, Any]]) -> dict[str, Any]:
-    for kind in WORKLOADS:
-        for item in objects:
-            if item.get("kind") == kind:
-                return item
-    raise LookupError("no workload object")
+def workload(objects: list[dict[str, Any]], role: str | None = None) -> dict[str, Any]:
+    """The workload object: the role's own where roles have objects of their own, else the first."""
+    items = [item for kind in WORKLOADS for item in objects if item.get("kind") == kind]
+    if not items:
+        raise LookupError("no workload object")
+    return next((item for item in items if role in [pod.role for pod in pods([item])]), items[0])
 
 
 def pods(objects: list[dict[str, Any]]) -> Iterator[Pod]:
@@ -64,10 +72,15 @@ def pods(objects: list[dict[str, Any]]) -> Iterator[Pod]:
 
 def _role_of(item: dict[str, Any]) -> str:
     name = item["metadata"]["name"]
-    labels = item.get("spec", {}).get("template", {}).get("metadata", {}).get("labels", {})
-    if "prefill" in name or labels.get("llm-d.ai/role") == "prefill":
-        return "prefill"
-    return "decode" if "decode" in name else "agg"
+    spec = item.get("spec") or {}
+    template = (
+        spec.get("template") or (spec.get("leaderWorkerTemplate") or {}).get("workerTemplate") or {}
+    )
+    labels = (template.get("metadata") or {}).get("labels") or {}
+    role = labels.get("llm-d.ai/role") or ""
+    if role:
+        return "prefill" if role == "prefill" else "decode"
+    return next((r for r in ("prefill", "decode") if r in name), "agg")
 
 
 def _graph(spec: dict[str, Any]) -> Iterator[Pod]:

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -36,7 +37,7 @@ def execute(
 ) -> tuple[int, list[dict[str, Any]]]:
     """The exit code of a script, and the words and environment of every engine that it started."""
     seen = stand_ins / "seen"
-    seen.mkdir(parents=True, exist_ok=True)
+    seen.mkdir(parents=True)
     for name in ("python3", "vllm", "mpirun", "trtllm-llmapi-launch"):
         tool = stand_ins / name
         tool.write_text(STAND_IN.format(python=sys.executable))
@@ -66,11 +67,13 @@ def look(
 
     path, node = str(assertion["path"]), int(assertion.get("node", 0))
     fpm = (outcome.folder / "run.sh").exists()
-    scripts = [outcome.folder / "run.sh"] if fpm else sorted(outcome.folder.glob("run_*.sh"))
+    scripts = (
+        [outcome.folder / "run.sh"] if fpm else sorted(outcome.folder.glob("run_*.sh"), key=_index)
+    )
     if path == "@text":
         return "\n".join(script.read_text() for script in scripts)
-    stand_ins = outcome.folder.parent / f"stand-ins-{node}"
-    script = scripts[0] if fpm else scripts[min(node, len(scripts) - 1)]
+    script = scripts[0] if fpm else scripts[node]
+    stand_ins = Path(tempfile.mkdtemp(dir=outcome.folder.parent))
     code, started = execute(script, node, list(assertion.get("without_env") or ()), stand_ins)
     if path == "@exit":
         return "zero" if code == 0 else "nonzero"
@@ -86,6 +89,10 @@ def look(
     if path.startswith("@env."):
         return chosen["env"].get(path.removeprefix("@env."), MISSING)
     return flag(chosen["words"], path, assertion)
+
+
+def _index(script: Path) -> int:
+    return int(script.stem.removeprefix("run_"))
 
 
 def _is(words: list[str], role: str) -> bool:
@@ -108,9 +115,10 @@ def exported(outcome: Outcome, name: str, assertion: Mapping[str, Any]) -> Any:
     env = {"PATH": os.environ["PATH"], **{k: v.format(node=node) for k, v in DISCOVERY.items()}}
     for gone in assertion.get("without_env") or ():
         env.pop(gone, None)
-    command = f'source "$1"; printf "%s" "${{{name}-__unset__}}"'
+    # Only what is exported reaches the engine.
+    command = 'source "$1" && printenv -- "$2"'
     done = subprocess.run(
-        ["bash", "-c", command, "bash", str(outcome.folder / "fpm_env.sh")],
+        ["bash", "-c", command, "bash", str(outcome.folder / "fpm_env.sh"), name],
         env=env,
         capture_output=True,
         text=True,
@@ -119,7 +127,7 @@ def exported(outcome: Outcome, name: str, assertion: Mapping[str, Any]) -> Any:
     )
     if name == "@exit":
         return "zero" if done.returncode == 0 else "nonzero"
-    return MISSING if done.stdout == "__unset__" else done.stdout
+    return done.stdout.removesuffix("\n") if done.returncode == 0 else MISSING
 
 
 def built(folder: Path) -> str:
