@@ -8,6 +8,7 @@ from fpmkit import TWO_NODES, cell
 from resolving import resolved
 
 from valuesmith.diagnostics import ConfigError
+from valuesmith.targets.fpm import OWN_LABELS
 
 
 def refusals(source) -> list[str]:
@@ -108,7 +109,15 @@ def test_coordination_flags_belong_to_run_sh(flag, spelling):
     assert any(f"--{flag}" in message.replace("_", "-") for message in messages), messages
 
 
-@pytest.mark.parametrize("words", [["--data-parallel-backend", "ray"], ["--data_parallel_backend=ray"]])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--data-parallel-backend", "ray"],
+        ["--data_parallel_backend=ray"],
+        ["-dpb", "ray"],
+        ["-dpb=ray"],
+    ],
+)
 def test_only_the_mp_data_parallel_backend_can_be_measured(words):
     assert "--data-parallel-backend ray cannot be measured, only mp can" in refusals(cell(words=words))
 
@@ -184,3 +193,58 @@ def test_from_dynamo_1_5_dense_models_have_one_rank():
     )
     source["generator_dynamo_version"] = "1.4.0"
     assert resolved(source).values["gpusPerPod"] == 8
+
+
+def test_several_nodes_are_joined_by_the_mp_executor_only():
+    ray = ["--distributed-executor-backend", "ray"]
+    assert refusals(cell(TWO_NODES, words=ray)) == [
+        "--distributed-executor-backend ray cannot be measured on 2 nodes, only mp can"
+    ]
+    resolved(cell(words=ray))
+    resolved(cell(TWO_NODES, words=["--distributed-executor-backend", "mp"]))
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--benchmark-output-path", ""], "--benchmark-output-path (empty) is no absolute path"),
+        (["--benchmark-output-path=out.json"], "--benchmark-output-path out.json is no absolute path"),
+        (["--dump-config-to", ""], "--dump-config-to (empty) is no absolute path"),
+        (["--dump-config-to", "x.json"], "--dump-config-to x.json is no absolute path"),
+        (["--benchmark-timeout", "0"], "--benchmark-timeout 0 leaves no time to measure"),
+        (["--benchmark-timeout=00"], "--benchmark-timeout 00 leaves no time to measure"),
+    ],
+)
+def test_results_that_the_collector_would_not_find_are_refused(words, message):
+    assert message in refusals(cell(words=words))
+
+
+@pytest.mark.parametrize("value", [None, [1], {"a": 1}])
+def test_an_environment_value_is_a_text_a_number_or_a_boolean(value):
+    (message,) = refusals(cell({"K8sConfig": {"extra_env": [{"name": "A", "value": value}]}}))
+    assert message.startswith("K8sConfig.extra_env[0] is not {name: NAME, value: TEXT}")
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("env", [{"name": "A", "value": "b"}]), ("envFrom", [{"secretRef": {"name": "a"}}])],
+)
+def test_the_workloads_own_environment_is_refused(key, value):
+    extra = {"mainContainer": {key: value}}
+    assert refusals(cell({"K8sConfig": {"worker_extra_pod_spec": extra}})) == [
+        f"worker_extra_pod_spec.mainContainer.{key} would put environment into the workload, which holds none"
+    ]
+
+
+def test_a_secret_that_nobody_would_pass_on_is_refused():
+    assert refusals(cell({"K8sConfig": {"hf_token_secret": "mine"}})) == [
+        "K8sConfig.hf_token_secret is mine, but target fpm passes no Secret on"
+    ]
+    resolved(cell({"K8sConfig": {"hf_token_secret": ""}}))
+
+
+@pytest.mark.parametrize("name", OWN_LABELS)
+def test_labels_that_the_chart_sets_are_refused(name):
+    assert refusals(cell({"K8sConfig": {"fpm_resource_labels": {name: "x"}}})) == [
+        f"K8sConfig.fpm_resource_labels gives {name}, a label that the chart sets"
+    ]

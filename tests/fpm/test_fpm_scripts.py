@@ -104,13 +104,15 @@ def test_data_parallel_nodes_have_ranks_of_their_own(tmp_path, rank, start):
     assert done.env["FPM_LOCAL_DATA_PARALLEL_SIZE"] == "8"
 
 
-def test_data_parallelism_on_one_node_uses_the_mp_backend_too(tmp_path):
+@pytest.mark.parametrize("word", [["--data-parallel-backend", "mp"], ["-dpb", "mp"], ["-dpb=mp"]])
+def test_data_parallelism_on_one_node_uses_the_mp_backend_too(tmp_path, word):
     source = cell(
         {"ModelConfig": {"is_moe": True}},
         {"Workers": {"agg": {"tensor_parallel_size": 1, "data_parallel_size": 8}}},
-        words=["--data-parallel-backend", "mp"],
+        words=word,
     )
     done = run(source, tmp_path)
+    assert not [text for text in done.args if text.startswith("-dpb")]
     assert done.args.count("--data-parallel-backend") == 1
     assert done.value("--data-parallel-backend") == "mp"
 

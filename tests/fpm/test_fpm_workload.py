@@ -34,6 +34,19 @@ def workload(request):
     return render
 
 
+@pytest.fixture(params=sorted(HELMS))
+def objects(request):
+    """All objects that a chart makes of an input, by each Helm."""
+
+    def render(source):
+        found = resolved(source)
+        renderer = Renderer(HELMS[request.param])
+        chart = found.deployment.target
+        return renderer(chart, found.values, release=found.name, namespace=found.namespace)
+
+    return render
+
+
 def pod_of(item):
     spec = item["spec"]
     if item["kind"] == "LeaderWorkerSet":
@@ -77,6 +90,57 @@ def test_grove_makes_a_pod_clique_set_without_scheduler_or_queue(workload):
     assert (clique["spec"]["replicas"], clique["spec"]["minAvailable"]) == (2, 2)
     assert "schedulerName" not in pod_of(item)
     assert not [name for name in clique["labels"] if "queue" in name]
+
+
+GB200 = {"NodeConfig": {"system_name": "gb200", "num_gpus_per_node": 4}}
+LWS_GROUP = {
+    "target": "lws",
+    "ServiceConfig": {"model_path": "example-org/dense-8b", "served_model_name": "dense-8b"},
+    "K8sConfig": {"name": "cell", "k8s_namespace": "fpm"},
+    "Workers": {"agg": {"tensor_parallel_size": 8}},
+    "RuntimeConfig": {"runtime": "vllm"},
+}
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        cell(TWO_NODES, GB200),
+        cell(TWO_NODES, GB200, {"K8sConfig": {"fpm_orchestrator": "grove"}}),
+        LWS_GROUP | GB200,
+    ],
+    ids=["fpm-lws", "fpm-grove", "lws"],
+)
+def test_nodes_of_one_nvlink_domain_claim_a_channel_of_a_compute_domain(objects, source):
+    """What the hardware's NCCL variables ask for, which nothing but the DRA driver gives."""
+    domain, workload = sorted(
+        (item for item in objects(source) if item["kind"] != "Service"), key=lambda item: item["kind"]
+    )
+    assert (domain["apiVersion"], domain["kind"]) == ("resource.nvidia.com/v1beta1", "ComputeDomain")
+    channel = domain["spec"]["channel"]["resourceClaimTemplate"]["name"]
+    group = workload["spec"].get("leaderWorkerTemplate", {})
+    pods = [group[key]["spec"] for key in ("leaderTemplate", "workerTemplate") if key in group]
+    for pod in pods or [pod_of(workload)]:
+        assert pod["resourceClaims"] == [
+            {"name": "compute-domain-channel", "resourceClaimTemplateName": channel}
+        ]
+        assert pod["containers"][0]["resources"]["claims"] == [{"name": "compute-domain-channel"}]
+    if SHARED.joinpath("crds").exists():
+        found = validate.manifests([domain, workload], crd_dir=SHARED / "crds")
+        assert [str(problem) for problem in found if problem.severity != "note"] == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        cell(GB200, {"Workers": {"agg": {"tensor_parallel_size": 4, "gpus_per_worker": 4}}}),
+        cell(TWO_NODES),
+    ],
+    ids=["one-node", "no-domain"],
+)
+def test_other_measurements_have_no_compute_domain(objects, source):
+    (item,) = objects(source)
+    assert "resourceClaims" not in pod_of(item)
 
 
 def test_scheduler_and_queue_are_set_when_they_are_given(workload):

@@ -96,7 +96,3 @@ Takes: dict "root", "entry" (of dynamo.components). Empty parts when the compone
 {{- define "dynamo.engineConfigsName" -}}
 {{- include "common.suffixed" (dict "root" . "suffix" "-engine-configs") -}}
 {{- end -}}
-
-{{- define "dynamo.channelName" -}}
-{{- default (include "common.suffixed" (dict "root" . "suffix" "-channel")) .Values.computeDomain.channelName -}}
-{{- end -}}

@@ -22,7 +22,7 @@ Takes: dict "root", "entry" (of dynamo.components).
 {{- $_ := set $own "securityContext" $c.podSecurityContext -}}
 {{- $_ := set $own "serviceAccountName" $c.serviceAccountName -}}
 {{- if include "dynamo.claimsChannel" . -}}
-{{- $_ := set $own "resourceClaims" (list (dict "name" "compute-domain-channel" "resourceClaimTemplateName" (include "dynamo.channelName" .root))) -}}
+{{- include "common.claimChannel" (dict "root" .root "spec" $own) -}}
 {{- end -}}
 {{- include "common.fill" (dict "into" $spec "from" $own) -}}
 {{- if not (kindIs "invalid" $c.terminationGracePeriodSeconds) -}}
@@ -63,7 +63,7 @@ Takes: dict "root", "entry", "config" (of dynamo.engineConfig).
       "accelerator" .root.Values.accelerator.resource "gpus" $c.gpusPerPod
       "resources" $c.resources "where" (printf "%s.resources" $where)) | fromYaml -}}
 {{- if include "dynamo.claimsChannel" . -}}
-{{- $_ := set $resources "claims" (list (dict "name" "compute-domain-channel")) -}}
+{{- include "common.claimChannel" (dict "root" .root "resources" $resources) -}}
 {{- end -}}
 {{- $mounts := list -}}
 {{- if ne .entry.role "planner" -}}

@@ -23,17 +23,22 @@ Takes: the root context.
 {{- $cache := dict "root" . "modelCache" .Values.modelCache -}}
 {{- $volumes = concat $volumes (include "common.modelCacheVolume" $cache | fromYamlArray) -}}
 {{- $mounts = concat $mounts (include "common.modelCacheMount" $cache | fromYamlArray) -}}
+{{- $resources := include "common.resources" (dict
+      "accelerator" .Values.accelerator.resource "gpus" .Values.gpusPerPod "resources" .Values.resources) | fromYaml -}}
 {{- $container := dict
       "name" "main"
       "image" (include "common.image" (dict "root" . "image" .Values.image))
       "imagePullPolicy" .Values.image.pullPolicy
       "command" (list "/bin/sh" "-c" "trap 'exit 0' TERM INT; while :; do sleep 3600 & wait $!; done")
-      "resources" (include "common.resources" (dict "accelerator" .Values.accelerator.resource "gpus" .Values.gpusPerPod "resources" .Values.resources) | fromYaml)
+      "resources" $resources
       "volumeMounts" $mounts -}}
 {{- with .Values.securityContext -}}
 {{- $_ := set $container "securityContext" . -}}
 {{- end -}}
 {{- $spec := dict "containers" (list $container) "volumes" $volumes -}}
+{{- if .Values.computeDomain.enabled -}}
+{{- include "common.claimChannel" (dict "root" . "spec" $spec "resources" $resources) -}}
+{{- end -}}
 {{- $spec = mergeOverwrite $spec (include "common.podPlacement" (dict "root" .) | fromYaml) -}}
 {{- include "common.fill" (dict "into" $spec "from" (dict
       "imagePullSecrets" (include "common.imagePullSecrets" . | fromYamlArray) "securityContext" .Values.podSecurityContext)) -}}

@@ -42,6 +42,9 @@ Takes: dict "root", "role" (leader or worker).
       "serviceAccountName" (include "lws.serviceAccountName" .root)
       "hostIPC" $v.hostIPC -}}
 {{- include "common.fill" (dict "into" $spec "from" $own) -}}
+{{- if $v.computeDomain.enabled -}}
+{{- include "common.claimChannel" (dict "root" .root "spec" $spec) -}}
+{{- end -}}
 {{- $_ := set $spec "automountServiceAccountToken" (gt (len $v.rbac.rules) 0) -}}
 {{- if not (kindIs "invalid" $r.terminationGracePeriodSeconds) -}}
 {{- $_ := set $spec "terminationGracePeriodSeconds" $r.terminationGracePeriodSeconds -}}
@@ -76,11 +79,15 @@ Takes: dict "root", "role".
 {{- $v := .root.Values -}}
 {{- $r := include "lws.role" . | fromYaml -}}
 {{- $image := include "common.imageOver" (dict "base" $v.image "over" $r.image) | fromYaml -}}
+{{- $resources := include "lws.resources" . | fromYaml -}}
+{{- if $v.computeDomain.enabled -}}
+{{- include "common.claimChannel" (dict "root" .root "resources" $resources) -}}
+{{- end -}}
 {{- $container := dict
       "name" "engine"
       "image" (include "common.image" (dict "root" .root "image" $image "where" "image"))
       "imagePullPolicy" $image.pullPolicy
-      "resources" (include "lws.resources" . | fromYaml) -}}
+      "resources" $resources -}}
 {{- $parts := dict
       "command" (include "common.words" $r.command | fromYamlArray)
       "args" (include "common.words" $r.args | fromYamlArray)

@@ -72,16 +72,9 @@ def _engine_words(role: Role, data: int, has_output: bool) -> list[str]:
 
 def _without(tokens: list[str], flag: str) -> list[str]:
     """*tokens* without a flag and its value, in any spelling."""
-    kept: list[str] = []
-    skip = False
-    for index, token in enumerate(tokens):
-        if skip:
-            skip = False
-            continue
-        name, joined, _ = token.partition("=")
-        if name.startswith("--") and name[2:].replace("_", "-") == flag:
-            following = tokens[index + 1] if index + 1 < len(tokens) else "--"
-            skip = not joined and not following.startswith("--")
-            continue
-        kept.append(token)
-    return kept
+    return [
+        token
+        for item in fpm_words.flags(tokens)
+        if item.flag is None or item.flag.name != flag
+        for token in item.texts
+    ]

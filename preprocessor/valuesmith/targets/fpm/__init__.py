@@ -23,6 +23,13 @@ GROVE_CLIQUE = "node"
 CPUS_PER_GPU = 14
 MEMORY_PER_GPU = 64
 POD_SPEC = "worker_extra_pod_spec"
+OWN_LABELS = (
+    "app.kubernetes.io/component",
+    "app.kubernetes.io/instance",
+    "app.kubernetes.io/managed-by",
+    "app.kubernetes.io/name",
+    "helm.sh/chart",
+)
 PAIRS = (("results", "/results"), ("dshm", "/dev/shm"))
 
 
@@ -40,6 +47,7 @@ def values(deployment: Deployment) -> Tree:
     _check_deployment(deployment, role, problems)
     fpm_words.check(deployment, role, problems)
     _check_name(deployment, plan.nodes, problems)
+    _check_labels(deployment, problems)
     config = deployment.config
     spec = pod_spec.pod_spec(config, POD_SPEC)
     needs = transports.needs(deployment)
@@ -60,6 +68,8 @@ def values(deployment: Deployment) -> Tree:
         "sharedMemory": _shared_memory(deployment, own),
         **site.placement(deployment),
     }
+    if plan.nodes > 1 and deployment.hardware.multi_node_nvlink:
+        shaped["computeDomain"] = {"enabled": hardware_leaf(deployment, True, "multi-node NVLink")}
     if "/results" in own:
         shaped["results"] = {"enabled": fixed(False, f"{POD_SPEC} brings /results")}
     put(shaped, "orchestrator", config.leaf("K8sConfig.fpm_orchestrator"))
@@ -130,6 +140,14 @@ def _check_pod(
     transports.check(deployment, problems)
     if spec is None:
         return
+    for key in ("env", "envFrom"):
+        if spec.main.get(key):
+            problems.error(
+                "VS562",
+                f"{spec.name(MAIN, key)} would put environment into the workload, which holds none",
+                spec.at(MAIN, key),
+                "give concrete values in K8sConfig.extra_env, which run.sh exports; Secrets are not supported here",
+            )
     planned = _plan_of(deployment, plan)
     pod_spec.check_shape(spec, problems)
     pod_plan.check(spec, planned, problems)
@@ -143,6 +161,18 @@ def _check_name(deployment: Deployment, nodes: int, problems: Collector) -> None
         if deployment.config.value("K8sConfig.fpm_orchestrator") == "grove":
             limit = 45 - len(GROVE_CLIQUE)
     topology.check_name(deployment.config[("K8sConfig", "name")], limit, problems)
+
+
+def _check_labels(deployment: Deployment, problems: Collector) -> None:
+    leaf = deployment.config.leaf("K8sConfig.fpm_resource_labels")
+    for name in (leaf.value if leaf is not None else None) or ():
+        if name in OWN_LABELS:
+            problems.error(
+                "VS575",
+                f"K8sConfig.fpm_resource_labels gives {name}, a label that the chart sets",
+                leaf.place((name,)) if leaf is not None else None,
+                "choose another label",
+            )
 
 
 def _own_mounts(spec: PodSpec | None, problems: Collector) -> set[str]:

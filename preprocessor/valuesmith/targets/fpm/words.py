@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from valuesmith.deployment import Deployment, Role
 from valuesmith.diagnostics import Collector, Diagnostic, Position
+from valuesmith.mapping import extra, wiring
 from valuesmith.records import dataclass
 from valuesmith.targets.shapes import env_text
 from valuesmith.tree import Leaf
@@ -16,6 +17,8 @@ OWNED_ENV = ("FPM_", "LWS_", "GROVE_")
 DEFAULT_TIMEOUT = 7200
 GRACE = 600
 OUTPUT = "/results/benchmark.json"
+PROGRAM = "dynamo.vllm"
+PATHS = ("benchmark-output-path", "dump-config-to")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +31,7 @@ class Word:
 
 
 def given_words(role: Role) -> tuple[Leaf | None, list[Word]]:
-    """The flags of ``Workers.agg.extra_cli_args``, in dash spelling."""
+    """The flags of ``Workers.agg.extra_cli_args``, by their full names."""
     leaf = role.given.get("extra_cli_args")
     if leaf is None or not leaf.value:
         return leaf, []
@@ -36,31 +39,25 @@ def given_words(role: Role) -> tuple[Leaf | None, list[Word]]:
 
 
 def _words(leaf: Leaf) -> Iterator[Word]:
-    tokens = [str(token) for token in leaf.value]
-    for index, token in enumerate(tokens):
-        if not token.startswith("--") or token == "--":
-            continue
-        name, joined, value = token[2:].partition("=")
-        following = tokens[index + 1] if index + 1 < len(tokens) else None
-        if not joined:
-            value = following if following is not None and not following.startswith("--") else None  # type: ignore[assignment]
-        yield Word(name.replace("_", "-"), value, leaf.place((index,)))
+    for item in flags([str(token) for token in leaf.value]):
+        if item.flag is not None:
+            value = item.values[0] if item.values else None
+            yield Word(item.flag.name, value, leaf.place((item.start,)))
+
+
+def flags(tokens: list[str]) -> Iterator[extra.Item]:
+    """*tokens* as flags with their values, each flag by its full name whatever its spelling."""
+    return extra.items(tokens, wiring.program(PROGRAM).short)
 
 
 def check(deployment: Deployment, role: Role, problems: Collector) -> None:
     """Everything in arguments and environment that the target cannot take."""
     leaf, found = given_words(role)
     _check_phase(deployment, leaf, found, role, problems)
-    for item in found:
-        if item.flag in ("data-parallel-backend", "dpb") and item.value != "mp":
-            problems.error(
-                "VS556",
-                f"--data-parallel-backend {item.value} cannot be measured, only mp can",
-                item.at,
-                "remove it; run.sh says mp when there are several DP ranks",
-            )
-    dump = last(found, "dump-config-to")
     nodes = role.plan.nodes if role.plan else 1
+    _check_backends(found, nodes, problems)
+    _check_results(found, problems)
+    dump = last(found, "dump-config-to")
     if dump is not None and nodes > 1 and "{node_rank}" not in (dump.value or ""):
         problems.error(
             "VS557",
@@ -69,6 +66,56 @@ def check(deployment: Deployment, role: Role, problems: Collector) -> None:
             "put {node_rank} into the path",
         )
     _check_env(deployment, problems)
+    _check_secret(deployment, problems)
+
+
+def _check_backends(found: list[Word], nodes: int, problems: Collector) -> None:
+    """What starts the engine's processes: run.sh joins nodes as ``mp`` does."""
+    for item in found:
+        if item.flag == "data-parallel-backend" and item.value != "mp":
+            problems.error(
+                "VS556",
+                f"--data-parallel-backend {item.value} cannot be measured, only mp can",
+                item.at,
+                "remove it; run.sh says mp when there are several DP ranks",
+            )
+        if item.flag == "distributed-executor-backend" and nodes > 1 and item.value != "mp":
+            problems.error(
+                "VS556",
+                f"--distributed-executor-backend {item.value} cannot be measured on {nodes} nodes, only mp can",
+                item.at,
+                "remove it; run.sh joins the nodes by --nnodes and --node-rank",
+            )
+
+
+def _check_results(found: list[Word], problems: Collector) -> None:
+    """The collector looks for files by these paths, and waits this long."""
+    for item in found:
+        if item.flag in PATHS and item.value is not None and not item.value.startswith("/"):
+            problems.error(
+                "VS564",
+                f"--{item.flag} {item.value or '(empty)'} is no absolute path",
+                item.at,
+                "the collector looks for it from another folder: begin with /results/",
+            )
+        if item.flag == "benchmark-timeout" and item.value is not None and item.value.strip("-0") == "":
+            problems.error(
+                "VS564",
+                f"--benchmark-timeout {item.value} leaves no time to measure",
+                item.at,
+                "give it in seconds, or leave it out for two hours",
+            )
+
+
+def _check_secret(deployment: Deployment, problems: Collector) -> None:
+    leaf = deployment.config.leaf("K8sConfig.hf_token_secret")
+    if leaf is not None and leaf.is_user and leaf.value:
+        problems.error(
+            "VS562",
+            f"K8sConfig.hf_token_secret is {leaf.value}, but target fpm passes no Secret on",
+            leaf.at,
+            "put the model into a claim (K8sConfig.k8s_pvc_name), or let the collector set HF_TOKEN for run.sh",
+        )
 
 
 def _check_phase(
@@ -140,7 +187,7 @@ def _check_env(deployment: Deployment, problems: Collector) -> None:
             or not name.isidentifier()
             or not name.isascii()
             or wrong
-            or "value" not in entry
+            or not isinstance(entry.get("value"), str | int | float)
         ):
             said = f"has {wrong[0]}" if wrong else "is not {name: NAME, value: TEXT}"
             problems.error(

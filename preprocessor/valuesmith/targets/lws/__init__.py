@@ -15,7 +15,7 @@ from valuesmith.runtimes import Resolved, quantities
 from valuesmith.targets import benchmark, site
 from valuesmith.targets.lws import overlay
 from valuesmith.targets.lws import pods as lws_pods
-from valuesmith.targets.shapes import Nested, put
+from valuesmith.targets.shapes import Nested, hardware_leaf, put
 from valuesmith.tree import Leaf, Tree, derived, flatten
 
 GROUP_NAME_LIMIT = 50
@@ -207,6 +207,8 @@ def _cluster(deployment: Deployment, found: Resolved) -> Nested:
     if data.get("podSecurityContext"):
         shaped["podSecurityContext"] = _said(found, data["podSecurityContext"], "podSecurityContext")
     shaped |= lws_pods.placement(found)
+    if found.sizing.group and deployment.hardware.multi_node_nvlink:
+        shaped["computeDomain"] = {"enabled": hardware_leaf(deployment, True, "multi-node NVLink")}
     if deployment.transport == "efa":
         shaped["efa"] = _efa(deployment, found)
     return shaped
