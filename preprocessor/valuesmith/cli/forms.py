@@ -7,11 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import click
-
 from valuesmith import artifacts, formats, proof, report, writer
 from valuesmith.artifacts import Rendering
-from valuesmith.cli import options
+from valuesmith.cli import options, written
 from valuesmith.diagnostics import Diagnostic
 from valuesmith.report import Checked
 from valuesmith.writer import Artifacts
@@ -31,27 +29,13 @@ def write(
             text = formats.json_text(rendering)
         else:
             text = formats.configmap_text(rendering.resolved, head)
-        return _text(text, inputs, output, given)
+        return written.text(text, inputs, output, given)
     if given["form"] == "json":
         files = writer.recorded(formats.json_files(rendering), head)
     else:
         files = formats.configmap_files(rendering.resolved, head)
     apply = {"configmap": "kubectl apply -k {}", "json": "kubectl apply -f {}/k8s_deploy.json"}
     return _folder(Artifacts(files), rendering, checked, inputs, (output, apply[given["form"]]), given)
-
-
-def _text(text: str, inputs: Sequence[str], output: str, given: dict[str, Any]) -> int:
-    from valuesmith.cli.making import stale_file
-    from valuesmith.writer import single
-
-    if output == "-":
-        click.echo(text, nl=False)
-        return 0
-    if given["check"]:
-        return stale_file(Path(output), text, given)
-    options.spare(inputs, given, [Path(output)])
-    single.write_text(Path(output), text, given["force"])
-    return 0
 
 
 def _kustomize(

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from valuesmith.cli import options
+from valuesmith.cli import options, written
 
 FORMATS = ["yaml", "json", "kustomize", "configmap"]
 
@@ -31,30 +31,7 @@ def resolve(
 
     found = options.resolved(inputs, given)
     text = artifacts.values_text(found, inputs) if form == "yaml" else artifacts.values_json(found)
-    if output == "-":
-        click.echo(text, nl=False)
-        return 0
-    if check:
-        return stale_file(Path(output), text, given)
-    from valuesmith.writer import single
-
-    options.spare(inputs, given, [Path(output)])
-    single.write_text(Path(output), text, force)
-    return 0
-
-
-def stale_file(path: Path, text: str, given: dict[str, Any]) -> int:
-    from valuesmith.writer import File, compare
-
-    try:
-        old = path.read_bytes()
-    except OSError:
-        options.console(given).say(f"{path} is stale: it is missing")
-        return 1
-    if old == File.text(text).content:
-        return 0
-    options.console(given).say(f"{path} is stale: {compare.describe(path.name, old, text.encode())}")
-    return 1
+    return written.text(text, inputs, output, {**given, "check": check, "force": force})
 
 
 @click.command()

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from valuesmith.diagnostics import ConfigError, Position
-from valuesmith.inputs.check import Checker, Style
+from valuesmith.inputs.checker import Checker, Style
 from valuesmith.inputs.contract import Alias, Child, Key, Section
 from valuesmith.inputs.types import WHAT, below_scalar
 from valuesmith.load import Assignment, Entry, Scalar, positions, text_of, to_plain, value_of
