@@ -259,8 +259,6 @@ def test_prefix_cache_of_tensorrt_llm_is_block_reuse() -> None:
 @pytest.mark.parametrize(
     ("engine", "flag"),
     [
-        ("0.10.2", "cuda-graph-sizes"),
-        ("0.11.0", "cuda-graph-sizes"),
         ("0.11.1", "cudagraph-capture-sizes"),
         ("0.12.0", "cudagraph-capture-sizes"),
         ("0.14.1", "cudagraph-capture-sizes"),
@@ -270,7 +268,17 @@ def test_prefix_cache_of_tensorrt_llm_is_block_reuse() -> None:
 def test_vllm_capture_sizes_by_release(engine: str, flag: str) -> None:
     found = args("vllm", {"cuda_graph_batch_sizes": [1, 2, 4, 8]}, engine=engine)
     assert found[flag] == ["1", "2", "4", "8"]
-    assert len({"cuda-graph-sizes", "cudagraph-capture-sizes"} & set(found)) == 1
+    assert not {"cuda-graph-sizes", "compilation-config"} & set(found)
+
+
+@pytest.mark.parametrize("engine", ["0.10.2", "0.11.0"])
+@pytest.mark.parametrize("sizes", [[8], [1, 2, 4, 8]])
+def test_vllm_capture_sizes_are_these_alone_where_one_number_would_be_a_pattern(
+    engine: str, sizes: list[int]
+) -> None:
+    found = args("vllm", {"cuda_graph_batch_sizes": sizes}, engine=engine)
+    assert found["compilation-config"] == {"cudagraph_capture_sizes": sizes}
+    assert not {"cuda-graph-sizes", "cudagraph-capture-sizes"} & set(found)
 
 
 @pytest.mark.parametrize(
@@ -477,7 +485,11 @@ def test_what_a_rule_made_of_a_wish_is_an_error() -> None:
     nextn = user(2, 9)
     method = ruled("mtp", ModelConfig__nextn=nextn)
     found = problem("vllm", {"speculative_decoding_type": method}, engine="0.10.2")
-    assert "speculative_decoding_type mtp (agg)" in found.message
+    assert found.message == (
+        "speculative_decoding_type mtp (agg), which ModelConfig.nextn 2 asks for, is not possible with "
+        "vLLM 0.10.2: --speculative-config.method takes anything but mtp"
+    )
+    assert found.at == nextn.at
     by_default = ruled("mtp", ModelConfig__nextn=Leaf(2, Origin("default")))
     assert mapped("vllm", {"speculative_decoding_type": by_default}, engine="0.10.2").diagnostics
 
@@ -493,6 +505,14 @@ def test_a_value_that_asks_for_nothing_is_no_problem() -> None:
     assert not mapped("trtllm", {"disable_cuda_graph": False, "enable_encoder_dp": False}).diagnostics
     assert not mapped("vllm", {"cuda_graph_enable_padding": True}).diagnostics
     assert problem("vllm", {"cuda_graph_enable_padding": False}).code == "VS411"
+
+
+@pytest.mark.parametrize(
+    ("backend", "engine", "name"), [("sglang", "0.5.4.post3", "enable_encoder_dp")]
+)
+def test_a_switch_that_a_release_lacks_is_off_already(backend: str, engine: str, name: str) -> None:
+    assert not mapped(backend, {name: False}, engine=engine).diagnostics
+    assert problem(backend, {name: True}, engine=engine).code == "VS412"
 
 
 def test_parameters_that_others_carry_are_accepted() -> None:

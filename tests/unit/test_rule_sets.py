@@ -476,6 +476,27 @@ REFUSED: list[tuple[str, dict[str, Any], dict[str, Any], str, str]] = [
         'deploy.yaml:3:34: VS318 SGLang reserves the colon (:) in served_model_name for adapters (ServiceConfig.served_model_name "dense:8b")',
     ),
     (
+        "sglang",
+        {"moe_tensor_parallel_size": 2, "moe_expert_parallel_size": 4, "moe_all2all_backend": "deepep"},
+        MOE,
+        "",
+        "deploy.yaml:5:31: VS318 agg: this moe_all2all_backend spreads the experts over all of tensor_parallel_size (moe_expert_parallel_size 4, tensor_parallel_size 8)",
+    ),
+    (
+        "sglang",
+        {"enable_chunked_prefill": True, "max_num_tokens": 8200, "tokens_per_block": 64},
+        {},
+        "",
+        "deploy.yaml:4:21: VS318 agg: a chunk of max_num_tokens, of which each attention DP rank takes its share, must be a multiple of tokens_per_block (max_num_tokens 8200, enable_attention_dp unset, data_parallel_size unset, tokens_per_block 64)",
+    ),
+    (
+        "sglang",
+        {"enable_chunked_prefill": True, "max_num_tokens": 8192, "tokens_per_block": 64, "tensor_parallel_size": 256, "data_parallel_size": 256, "enable_attention_dp": True},
+        {},
+        "",
+        "deploy.yaml:4:21: VS318 agg: a chunk of max_num_tokens, of which each attention DP rank takes its share, must be a multiple of tokens_per_block (max_num_tokens 8192, enable_attention_dp true, data_parallel_size 256, tokens_per_block 64)",
+    ),
+    (
         "trtllm",
         {"max_num_tokens": 5000},
         {"preserve_engine_limits": True},
@@ -502,6 +523,37 @@ def test_refuses_what_the_engine_would(
 )
 def test_newer_engines_allow_what_older_ones_refused(parameters: dict[str, Any], version: str) -> None:
     decided("sglang", "default", {"agg": parameters}, version=version)
+
+
+@pytest.mark.parametrize(
+    ("backend", "one"), [("sglang", "mooncake"), ("trtllm", "UCX"), ("trtllm", "ucx")]
+)
+@pytest.mark.parametrize("role", ["prefill", "decode"])
+def test_both_sides_hand_over_as_the_one_that_says_how(backend: str, one: str, role: str) -> None:
+    roles: dict[str, dict[str, Any]] = {"prefill": {}, "decode": {}}
+    roles[role] = {"kv_transfer_backend": one}
+    found = decided(backend, "default", roles)
+    assert [found[name]["kv_transfer_backend"] for name in roles] == [one, one]
+
+
+@pytest.mark.parametrize(
+    ("backend", "prefill", "decode"), [("sglang", "mooncake", "nixl"), ("trtllm", "UCX", "NIXL")]
+)
+def test_two_ways_to_hand_over_are_refused(backend: str, prefill: str, decode: str) -> None:
+    roles = {
+        "prefill": {"kv_transfer_backend": prefill},
+        "decode": {"kv_transfer_backend": decode},
+    }
+    assert "VS318 prefill and decode need the same kv_transfer_backend" in problem(backend, roles)
+
+
+def test_tensorrt_llms_default_goes_with_any_and_case_does_not_count() -> None:
+    for prefill, decode in (("DEFAULT", "NIXL"), ("UCX", "default"), ("ucx", "UCX")):
+        roles = {
+            "prefill": {"kv_transfer_backend": prefill},
+            "decode": {"kv_transfer_backend": decode},
+        }
+        decided("trtllm", "default", roles)
 
 
 def test_the_kv_buffer_must_be_whole_blocks() -> None:

@@ -67,9 +67,12 @@ class Mapper:
         code, why, hint = _reason(backend, release, selected, value)
         asked = f"{name} {choice_text(leaf.value)} ({self.role.name})"
         engine = f"{facts.ENGINES[backend]} {release}"
-        if _wanted(leaf):
-            text = f"{asked} is not possible with {engine}: {why}"
-            self.problems.error(code, text, leaf.at, hint)
+        wish = _wish(name, leaf)
+        if wish is not None:
+            key, source = wish
+            by = "" if source is leaf else f", which {key} {choice_text(source.value)} asks for,"
+            text = f"{asked}{by} is not possible with {engine}: {why}"
+            self.problems.error(code, text, source.at, hint)
         else:
             self.problems.note("VS415", f"{asked} is left out for {engine}: {why}", leaf.at, hint)
 
@@ -77,6 +80,8 @@ class Mapper:
 def _asks_nothing(selected: Selected, value: Any) -> bool:
     """Whether *value* asks for no more than an engine without this parameter does anyway."""
     entries = (selected.blocked,) if selected.blocked is not None else selected.spellings
+    if value is False and any(entry.kind == "switch" and not entry.negative for entry in entries):
+        return True
     return any(
         value == item and type(value) is type(item) for entry in entries for item in entry.accepted
     )
@@ -107,16 +112,23 @@ def _place(spelling: Spelling, value: Any, reads: Reads, parts: Parts) -> None:
         parts.args[key] = Leaf(words.argument(value), origin)
 
 
-def _wanted(leaf: Leaf, depth: int = 0) -> bool:
-    """Whether a person typed the value, or a rule made it of a wish that a person typed."""
+def _wish(name: str, leaf: Leaf, depth: int = 0) -> tuple[str, Leaf] | None:
+    """What a person typed that asks for the value: it itself, or a wish that a rule made it of."""
     if leaf.is_user:
-        return True
+        return name, leaf
     if leaf.origin.kind != "rule" or depth > 8:
-        return False
-    return any(
-        (name in WISHES and read.is_user) or (read.origin.kind == "rule" and _wanted(read, depth + 1))
-        for name, read in leaf.origin.reads
-    )
+        return None
+    for key, read in leaf.origin.reads:
+        found = (
+            (key, read)
+            if key in WISHES and read.is_user
+            else _wish(key, read, depth + 1)
+            if read.origin.kind == "rule"
+            else None
+        )
+        if found is not None:
+            return found
+    return None
 
 
 def _reason(backend: str, release: str, selected: Selected, value: Any) -> tuple[str, str, str]:
@@ -124,8 +136,8 @@ def _reason(backend: str, release: str, selected: Selected, value: Any) -> tuple
     if selected is NOTHING:
         return "VS414", f"the mapping says nothing of it for {backend}", "add it to a --mapping file"
     if selected.chosen is not None:
-        offered = ", ".join(selected.chosen.offered(release)) or "nothing"
-        return "VS413", f"{selected.chosen.spelled} takes {offered}", _other_releases(selected, value)
+        takes = _takes(selected.chosen, release)
+        return "VS413", f"{selected.chosen.spelled} takes {takes}", _other_releases(selected, value)
     if selected.blocked is not None:
         return "VS411", selected.blocked.unsupported, ""
     known = [
@@ -134,6 +146,15 @@ def _reason(backend: str, release: str, selected: Selected, value: Any) -> tuple
         if not spelling.unsupported
     ]
     return "VS412", "; ".join(known), ""
+
+
+def _takes(spelling: Spelling, release: str) -> str:
+    """The values that *release* takes, in words."""
+    offered = spelling.offered(release)
+    if "*" in offered:
+        others = [word for choice in spelling.choices for word in choice.values if word not in offered]
+        return f"anything but {', '.join(others)}"
+    return ", ".join(offered) or "nothing"
 
 
 def _other_releases(selected: Selected, value: Any) -> str:
