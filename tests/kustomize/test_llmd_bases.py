@@ -393,6 +393,30 @@ def test_both_workloads_run_the_same_pods(tmp_path: Path) -> None:
         assert pod_of(workload(deployments, role), role) == pod_of(workload(sets, role), role)
 
 
+def test_pods_over_nvlink_claim_a_channel(tmp_path: Path) -> None:
+    two_nodes = {"NodeConfig": {"system_name": "gb200", "num_gpus_per_node": 4}}
+    workers = {"prefill": PREFILL, "decode": {**DECODE, "tensor_parallel_size": 8}}
+    over = merged(merged(SET, two_nodes), {"K8sConfig": {"name": "wide"}})
+    objects = built(resolved(workers, over, target=KUSTOMIZE), tmp_path)
+    (domain,) = [item for item in objects if item["kind"] == "ComputeDomain"]
+    assert domain["metadata"]["name"] == "wide-compute-domain"
+    template = domain["spec"]["channel"]["resourceClaimTemplate"]["name"]
+    decode = pod_of(workload(objects), "decode")["spec"]
+    assert [claim["resourceClaimTemplateName"] for claim in decode["resourceClaims"]] == [template]
+    assert server(objects)["resources"]["claims"] == [{"name": decode["resourceClaims"][0]["name"]}]
+    assert "resourceClaims" not in pod_of(workload(objects), "prefill")["spec"]
+
+
+@pytest.mark.parametrize("workload", ["deployment", "disaggregatedset"])
+def test_claims_of_the_users_stay(workload: str, tmp_path: Path) -> None:
+    claim = {"name": "net", "resourceClaimTemplateName": "fabric"}
+    pod = {"resourceClaims": [claim], "mainContainer": {"resources": {"claims": [{"name": "net"}]}}}
+    over = {"K8sConfig": {"worker_extra_pod_spec": pod}, "LlmdConfig": {"workload": workload}}
+    objects = built(pd(over), tmp_path)
+    assert server(objects)["resources"]["claims"] == [{"name": "net"}]
+    assert server(objects)["resources"]["limits"][GPU] == "2"
+
+
 def test_a_set_takes_workers_on_several_nodes_and_a_deployment_does_not(tmp_path: Path) -> None:
     objects = built(wide(SET, target=KUSTOMIZE), tmp_path)
     for role in workload(objects)["spec"]["roles"]:

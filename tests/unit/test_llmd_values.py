@@ -9,14 +9,15 @@ from typing import Any
 import jsonschema
 import pytest
 import yaml
-from llmd_inputs import AGG, DECODE, PREFILL, disagg, flags, resolved, wide
+from llmd_inputs import AGG, DECODE, PREFILL, WIDE, disagg, flags, resolved, wide
 from paths import SHARED, needs_shared
 
-from valuesmith import load
+from valuesmith import facts, load
 from valuesmith.aggregate import Options
 from valuesmith.diagnostics import ConfigError
 from valuesmith.pipeline import Request, Resolved, resolve
 from valuesmith.targets.llmd import helm as llmd
+from valuesmith.targets.llmd import kustomize as llmd_kustomize
 
 GPU = "nvidia.com/gpu"
 PUBLIC = SHARED / "upstream" / "llm-d-modelservice" / "values.schema.json"
@@ -146,7 +147,8 @@ def test_every_key_of_llmdconfig_has_its_place() -> None:
     assert values["modelArtifacts"]["size"] == "300Gi"
     assert values["modelArtifacts"]["mountPath"] == "/models"
     proxy = values["routing"]["proxy"]
-    assert proxy["enabled"] is True
+    assert proxy["enabled"] is False
+    assert [item["name"] for item in values["decode"]["initContainers"]] == ["routing-proxy"]
     assert proxy["image"] == "registry.example/proxy:v0.10.2"
     assert proxy["connector"] == "mooncake"
     assert proxy["zapLogLevel"] == "error"
@@ -265,6 +267,66 @@ def test_wide_expert_parallelism_has_a_port_a_rank_and_a_supervisor_to_ask() -> 
     assert found.values["routing"]["proxy"]["enabled"] is False
 
 
+def test_no_service_hides_the_ranks_of_aggregated_serving() -> None:
+    moe = {"ModelConfig": {"is_moe": True}}
+    one = resolved({"agg": AGG})
+    assert one.values["service"] == {"enabled": True}
+    assert llmd.service_url(one.deployment) == "http://dynamo-agg.dynamo.svc.cluster.local:8000"
+    several = resolved({"agg": WIDE}, moe, version="0.23.0")
+    assert len(ports_of(several)) == 8
+    assert "service" not in several.values
+    assert (
+        llmd.service_url(several.deployment) == "http://dynamo-agg-router-epp.dynamo.svc.cluster.local"
+    )
+
+
+def ports_of(found: Resolved) -> list[int]:
+    listed = container(found)["ports"]
+    return [port["containerPort"] for port in listed if port["name"].startswith(("model", "rank"))]
+
+
+# Workers on several nodes of one NVLink domain.
+
+NVLINK = {"NodeConfig": {"system_name": "gb200", "num_gpus_per_node": 4}}
+OVER_TWO = {"tensor_parallel_size": 8, "max_batch_size": 8}
+MOE_OVER_TWO = {
+    "tensor_parallel_size": 1,
+    "data_parallel_size": 8,
+    "moe_expert_parallel_size": 8,
+    "max_batch_size": 8,
+}
+
+
+@pytest.mark.parametrize("backend", ["vllm", "sglang"])
+def test_pods_over_nvlink_claim_a_channel_and_others_do_not(backend: str) -> None:
+    version = {"vllm": "0.23.0", "sglang": "0.5.18"}[backend]
+    workers = {"prefill": PREFILL, "decode": OVER_TWO}
+    found = resolved(workers, NVLINK, backend=backend, version=version)
+    (domain,) = found.values["extraObjects"]
+    assert (domain["kind"], domain["metadata"]) == (
+        "ComputeDomain",
+        {"name": "dynamo-disagg", "namespace": "dynamo"},
+    )
+    template = domain["spec"]["channel"]["resourceClaimTemplate"]["name"]
+    claims = found.values["decode"]["resourceClaims"]
+    assert [claim["resourceClaimTemplateName"] for claim in claims] == [template]
+    assert "claims" not in container(found)["resources"]
+    assert "resourceClaims" not in found.values["prefill"]
+
+
+@pytest.mark.parametrize(
+    ("workers", "over"),
+    [
+        ({"agg": OVER_TWO}, {"NodeConfig": {"num_gpus_per_node": 4}}),
+        ({"agg": {**OVER_TWO, "tensor_parallel_size": 4}}, NVLINK),
+    ],
+)
+def test_no_domain_without_several_nodes_or_such_nodes(workers: Any, over: dict[str, Any]) -> None:
+    found = resolved(workers, over, version="0.23.0")
+    assert "extraObjects" not in found.values
+    assert "resourceClaims" not in found.values["decode"]
+
+
 def test_ranks_stay_behind_one_port_when_the_roles_have_different_numbers_of_them() -> None:
     moe = {"ModelConfig": {"is_moe": True}}
     wide_decode = {"tensor_parallel_size": 1, "data_parallel_size": 16, "max_batch_size": 8}
@@ -325,6 +387,53 @@ def test_aggregated_serving_has_no_proxy_unless_the_user_asked() -> None:
     asked = resolved({"agg": AGG}, {"LlmdConfig": {"routing_proxy_enabled": True}})
     assert asked.values["routing"]["proxy"]["enabled"] is True
     assert container(asked)["ports"][0]["containerPort"] == 8200
+
+
+NEW_PROXY = "ghcr.io/llm-d/llm-d-router-disagg-sidecar:v0.10.0"
+
+
+@pytest.mark.parametrize("backend", ["vllm", "sglang"])
+def test_a_proxy_whose_words_the_public_chart_does_not_write_is_an_init_container(backend: str) -> None:
+    version = {"vllm": "0.23.0", "sglang": "0.5.18"}[backend]
+    over = {"LlmdConfig": {"routing_proxy_image": NEW_PROXY}}
+    found = disagg(over, backend=backend, version=version)
+    assert found.values["routing"]["proxy"]["enabled"] is False
+    (proxy,) = found.values["decode"]["initContainers"]
+    assert (proxy["image"], proxy["restartPolicy"]) == (NEW_PROXY, "Always")
+    connector = {"vllm": "nixlv2", "sglang": "sglang"}[backend]
+    assert {"--port=8000", "--model-server-port=8200", f"--kv-connector={connector}"} <= {
+        *proxy["args"]
+    }
+    # With its own proxy off, either chart would have a generated command listen on 8000.
+    item = container(found)
+    assert item["modelCommand"] == "custom"
+    assert flags(item["args"])["--port"] == "8200"
+    assert "initContainers" not in found.values["prefill"]
+
+
+CONNECTORS = facts.data("llmd.yaml")["proxy"]["connectors"]
+
+
+@pytest.mark.parametrize("module", [llmd, llmd_kustomize])
+@pytest.mark.parametrize("name", [name for name, row in CONNECTORS.items() if "vllm" in row["engines"]])
+def test_a_protocol_that_the_engines_do_not_speak_is_told(name: str, module: Any) -> None:
+    release = CONNECTORS[name].get("since", "0.9.0")
+    keys = {"routing_connector": name, "routing_proxy_image": f"example.org/proxy:v{release}"}
+    target = "llm-d-helm" if module is llmd else "llm-d-kustomize"
+
+    def told(over: Any) -> list[str]:
+        found = module.notes(disagg(over, target=target, version="0.24.0").deployment)
+        return [item.message for item in found if item.code == "VS544"]
+
+    engine = CONNECTORS[name]["moves"][0]
+    matching = {"extra_cli_args": [f'--kv-transfer-config={{"kv_connector":"{engine}"}}']}
+    workers = {"Workers": {"prefill": matching, "decode": matching}}
+    if engine != "NixlConnector":
+        assert told({"LlmdConfig": keys}) == [
+            f"the routing connector is {name}, but {role} moves KV blocks by NixlConnector"
+            for role in ("prefill", "decode")
+        ]
+    assert told({"LlmdConfig": keys, **workers}) == []
 
 
 def test_disaggregation_without_a_proxy_is_a_choice_and_a_warning() -> None:
@@ -458,6 +567,30 @@ def test_accelerators_cannot_be_given_a_second_time() -> None:
 def test_extra_words_come_last() -> None:
     workers = {"agg": {**AGG, "extra_cli_args": ["--some-new-flag", "7"]}}
     assert container(resolved(workers))["args"][-2:] == ["--some-new-flag", "7"]
+
+
+# The volume that the model is loaded into.
+
+
+@pytest.mark.parametrize(
+    ("model", "workers", "size"),
+    [
+        ("Qwen/Qwen3-32B-FP8", {"agg": AGG}, "100Gi"),
+        ("meta-llama/Llama-3.3-70B-Instruct", {"agg": AGG}, "150Gi"),
+        ("Qwen/Qwen3-235B-A22B", {"agg": AGG}, "500Gi"),
+        ("mistralai/Mixtral-8x22B-v0.1", {"agg": AGG}, "400Gi"),
+        # Names that do not tell, or tell only of a part: as much as the worker's GPUs hold.
+        ("deepseek-ai/DeepSeek-R1-0528", {"agg": {**AGG, "tensor_parallel_size": 8}}, "1600Gi"),
+        ("meta-llama/Llama-4-Maverick-17B-128E", {"prefill": PREFILL, "decode": DECODE}, "400Gi"),
+        ("tencent/Hunyuan-A13B-Instruct", {"agg": {**AGG, "tensor_parallel_size": 1}}, "200Gi"),
+        ("example-org/sparse", {"agg": {**AGG, "tensor_parallel_size": 16}}, "2000Gi"),
+    ],
+)
+def test_the_model_fits_into_its_volume(model: str, workers: Any, size: str) -> None:
+    over = {"ServiceConfig": {"model_path": model}}
+    assert resolved(workers, over, version="0.23.0").values["modelArtifacts"]["size"] == size
+    given = resolved(workers, over, version="0.23.0", sets=("LlmdConfig.model_cache_size=7Ti",))
+    assert given.values["modelArtifacts"]["size"] == "7Ti"
 
 
 # Kinds of accelerators.

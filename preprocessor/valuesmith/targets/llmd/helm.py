@@ -11,11 +11,13 @@ from valuesmith.deployment import Deployment
 from valuesmith.diagnostics import Collector, Diagnostic
 from valuesmith.targets import site
 from valuesmith.targets.llmd import hardware as llmd_hardware
+from valuesmith.targets.llmd import nvlink
 from valuesmith.targets.llmd.facts import facts_table, given
 from valuesmith.targets.llmd.pod import pod, proxy_container
+from valuesmith.targets.llmd.proxy import about_connector
 from valuesmith.targets.llmd.settings import Settings, settings
-from valuesmith.targets.llmd.wiring import Server, server
-from valuesmith.targets.shapes import Nested, fixed
+from valuesmith.targets.llmd.wiring import Server, ranks_of, server
+from valuesmith.targets.shapes import Nested, fixed, hardware_leaf
 from valuesmith.tree import Leaf, Tree, derived, flatten
 
 # What `modelCommand: vllmServe` writes by itself.
@@ -34,13 +36,14 @@ POD_KEYS = {
     "imagePullSecrets": "imagePullSecrets",
     "initContainers": "initContainers",
     "priorityClassName": "priorityClassName",
+    "resourceClaims": "resourceClaims",
     "schedulerName": "schedulerName",
     "securityContext": "podSecurityContext",
     "terminationGracePeriodSeconds": "terminationGracePeriodSeconds",
     "volumes": "volumes",
 }
-planned = llmd_hardware.planned
 CONTAINER_KEYS = ("name", "image", "command", "args", "env", "ports", "resources", "volumeMounts")
+planned = llmd_hardware.planned
 
 
 def values(deployment: Deployment) -> Tree:
@@ -62,8 +65,11 @@ def values(deployment: Deployment) -> Tree:
     for section in ("decode", "prefill"):
         found = next((item for item in servers if item.section == section), None)
         shaped[section] = _role(deployment, found, chosen, problems) if found else _absent()
-    if deployment.mode == "agg":
+    if _has_service(deployment):
         shaped["service"] = {"enabled": fixed(True, "aggregated serving needs no router to be reached")}
+    if any(nvlink.across(deployment, item) for item in servers):
+        domain = nvlink.domain(chosen, chosen.name)
+        shaped["extraObjects"] = hardware_leaf(deployment, [domain], "multi-node NVLink")
     problems.raise_errors()
     return Tree(flatten(shaped))
 
@@ -99,7 +105,7 @@ def notes(deployment: Deployment) -> tuple[Diagnostic, ...]:
             wanted.at,
             "unless the router does it itself, remove LlmdConfig.routing_proxy_enabled",
         )
-    return (*problems.items, *about_dynamo(config))
+    return (*problems.items, *about_connector(deployment), *about_dynamo(config))
 
 
 def _in_claim(config: Tree) -> set[str]:
@@ -125,10 +131,15 @@ def about_dynamo(config: Tree) -> list[Diagnostic]:
 
 def service_url(deployment: Deployment) -> str | None:
     """Where clients reach it: the chart's Service when aggregated, else llm-d's router."""
-    if deployment.mode != "agg":
+    if not _has_service(deployment):
         return router_url(deployment)
     config = deployment.config
     return f"http://{site.host(config)}:{config.value('ServiceConfig.port') or facts_table()['ports']['service']}"
+
+
+def _has_service(deployment: Deployment) -> bool:
+    """Aggregated serving has one, unless each rank has a port: a Service would reach the first rank alone."""
+    return deployment.mode == "agg" and ranks_of(deployment) == 1
 
 
 def router_url(deployment: Deployment) -> str:
@@ -188,10 +199,10 @@ def _routing(servers: list[Server], chosen: Settings) -> Nested:
     proxy: Nested = {"enabled": fixed(False, "no routing proxy made by the chart")}
     if chosen.proxy is not None:
         level = str(chosen.log_level.value)
-        by_chart = not any(item.ranks > 1 for item in servers if item.proxied)
-        reason = (
-            "the routing proxy of the decode pods" if by_chart else "several ports: an init container"
-        )
+        by_chart = all(_proxy_by_chart(item, chosen) for item in servers if item.proxied)
+        reason = "the routing proxy of the decode pods"
+        if not by_chart:
+            reason = "words that the public chart does not write: an init container"
         proxy = {
             "enabled": fixed(by_chart, reason),
             "image": chosen.proxy.image,
@@ -208,6 +219,11 @@ def _routing(servers: list[Server], chosen: Settings) -> Nested:
     return {"servicePort": fixed(chosen.port, "the port of the pods"), "proxy": proxy}
 
 
+def _proxy_by_chart(item: Server, chosen: Settings) -> bool:
+    """Whether the public chart can start the proxy of *item*: one port, and the words of a release before 0.10."""
+    return item.ranks == 1 and chosen.proxy is not None and chosen.proxy.public
+
+
 def _absent() -> Nested:
     return {
         "create": fixed(False, "aggregated serving has no prefill role"),
@@ -218,7 +234,7 @@ def _absent() -> Nested:
 def _role(deployment: Deployment, item: Server, chosen: Settings, problems: Collector) -> Nested:
     spec = pod(deployment, item, chosen, deployment.backend, problems)
     first, *others = spec.pop("containers")
-    if item.proxied and item.ranks > 1:
+    if item.proxied and not _proxy_by_chart(item, chosen):
         sidecar = proxy_container(item, chosen, facts_table()["zap_levels"])
         spec["initContainers"] = [sidecar, *spec.get("initContainers", [])]
     reads = tuple(item.role.process.args.items()) if item.role.process is not None else ()
@@ -258,6 +274,8 @@ def _container(
 ) -> dict[str, Any]:
     """The chart's container: vLLM on one node by the chart's own command, all else with a full one."""
     by_chart = deployment.backend == "vllm" and not item.script and item.ranks == 1
+    # Without a proxy of its own the chart would have the engine listen where the init container does.
+    by_chart = by_chart and (not item.proxied or _proxy_by_chart(item, chosen))
     shaped: dict[str, Any] = {
         "name": plain["name"],
         "image": plain["image"],
@@ -271,6 +289,9 @@ def _container(
     shaped |= {
         key: plain[key] for key in CONTAINER_KEYS if key in plain and key not in ("command", "args")
     }
+    # The chart gives the role's claims to the container.
+    amounts = shaped["resources"].items()
+    shaped["resources"] = {part: found for part, found in amounts if part != "claims"}
     shaped["mountModelVolume"] = True
     rest = {key: value for key, value in plain.items() if key not in CONTAINER_KEYS}
     if rest:

@@ -10,18 +10,22 @@ from valuesmith import facts, topology
 from valuesmith.deployment import Deployment
 from valuesmith.diagnostics import Collector, Diagnostic
 from valuesmith.targets.llmd import hardware as llmd_hardware
+from valuesmith.targets.llmd import nvlink
 from valuesmith.targets.llmd.base import BUILTIN, FOLDER, Base, base
 from valuesmith.targets.llmd.facts import SECTION, given
 from valuesmith.targets.llmd.helm import about_dynamo, router_url
 from valuesmith.targets.llmd.patch import pod_patch
 from valuesmith.targets.llmd.pod import Plain
+from valuesmith.targets.llmd.proxy import about_connector
 from valuesmith.targets.llmd.settings import Settings, settings
 from valuesmith.targets.llmd.wiring import Server, server
+from valuesmith.targets.shapes import hardware_leaf
 from valuesmith.tree import Leaf, Tree, derived, flatten
 
 planned = llmd_hardware.planned
 SET_NAME = "pd-disagg-vllm"
 MONITORS = "pod-monitor.yaml"
+DOMAIN = "compute-domain.yaml"
 WORKER_INDEX = "leaderworkerset.sigs.k8s.io/worker-index"
 # A DisaggregatedSet's own objects are named <set>-<slice>-<8 characters>-<role>-prv.
 SET_LIMIT = 63 - len("-0-12345678-prefill-prv")
@@ -50,7 +54,9 @@ def values(deployment: Deployment) -> Tree:
         _patch_name(deployment, item): _patch(deployment, item, chosen, ground, problems)
         for item in servers
     }
-    kustomization = _kustomization(deployment, chosen, ground, list(patches), problems)
+    domain = any(nvlink.across(deployment, item) for item in servers)
+    beside = [*([MONITORS] if chosen.monitoring else []), *([DOMAIN] if domain else [])]
+    kustomization = _kustomization(deployment, chosen, ground, list(patches), beside, problems)
     problems.raise_errors()
     shaped: dict[str, Any] = {"kustomization.yaml": kustomization, **patches}
     if ground.workload == "disaggregatedset":
@@ -62,6 +68,9 @@ def values(deployment: Deployment) -> Tree:
         shaped[MONITORS] = switch.because(
             "derived", _monitor(deployment, chosen, ground, servers), "one for all roles"
         )
+    if domain:
+        made = nvlink.domain(chosen, "compute-domain")
+        shaped[DOMAIN] = hardware_leaf(deployment, made, "multi-node NVLink")
     return Tree(flatten(shaped))
 
 
@@ -102,7 +111,7 @@ def notes(deployment: Deployment) -> tuple[Diagnostic, ...]:
     """Warnings: keys without effect, and a remote base, whose built result cannot be checked here."""
     ground = base_of(deployment)
     unbuilt = [not_built(ground)] if ground.kind == "remote" else []
-    return (*about_dynamo(deployment.config), *unbuilt)
+    return (*about_connector(deployment), *about_dynamo(deployment.config), *unbuilt)
 
 
 def not_built(ground: Base) -> Diagnostic:
@@ -135,15 +144,18 @@ def _references_name(ground: Base) -> str:
 
 
 def _kustomization(
-    deployment: Deployment, chosen: Settings, ground: Base, patches: list[str], problems: Collector
+    deployment: Deployment,
+    chosen: Settings,
+    ground: Base,
+    patches: list[str],
+    beside: list[str],
+    problems: Collector,
 ) -> Plain:
     config = deployment.config
     shaped: Plain = {
         "apiVersion": derived("kustomize.config.k8s.io/v1beta1", "Kustomize's format"),
         "kind": derived("Kustomization", "Kustomize's format"),
-        "resources": ground.resource.because(
-            "derived", [ground.resource.value, *([MONITORS] if chosen.monitoring else [])], "the base"
-        ),
+        "resources": ground.resource.because("derived", [ground.resource.value, *beside], "the base"),
     }
     namespace = given(config, "K8sConfig", "k8s_namespace")
     if namespace is not None:

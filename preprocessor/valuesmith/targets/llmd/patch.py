@@ -11,6 +11,7 @@ from valuesmith.targets.llmd.facts import at_least, facts_table, given
 from valuesmith.targets.llmd.pod import Plain, pod, proxy_container
 from valuesmith.targets.llmd.settings import Settings
 from valuesmith.targets.llmd.wiring import Server
+from valuesmith.targets.pod_spec import SIDES
 
 CONTAINER = "modelserver"
 PROXY = "routing-proxy"
@@ -97,8 +98,10 @@ def _without_the_bases(resources: Plain, chosen: Settings) -> Plain:
     """Nulls for accelerators of another kind that the base may ask for."""
     others = {row["resource"] for row in facts_table()["accelerators"].values()} - {"", chosen.resource}
     gone = dict.fromkeys(sorted(others)) if chosen.resource != "nvidia.com/gpu" else {}
-    found: Plain = {part: {**gone, **amounts} for part, amounts in resources.items()}
-    if chosen.variant == "xpu":
+    found: Plain = {part: {**gone, **resources[part]} for part in SIDES if part in resources}
+    if "claims" in resources:
+        found["claims"] = resources["claims"]
+    elif chosen.variant == "xpu":
         found["claims"] = None
     return found
 

@@ -10,6 +10,7 @@ from valuesmith import facts
 from valuesmith.deployment import Deployment
 from valuesmith.diagnostics import Collector
 from valuesmith.targets import pod_plan, pod_spec, site
+from valuesmith.targets.llmd import nvlink
 from valuesmith.targets.llmd.facts import facts_table, flag
 from valuesmith.targets.llmd.settings import Settings
 from valuesmith.targets.llmd.wiring import Server
@@ -51,6 +52,9 @@ def pod(
         **_placement(deployment, settings),
     }
     _transport(deployment, server, spec, container)
+    if nvlink.across(deployment, server):
+        spec["resourceClaims"] = [nvlink.claim(settings)]
+        container["resources"]["claims"] = [{"name": nvlink.CLAIM}]
     return _user(deployment, spec, name, settings, server, problems)
 
 

@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
+
 from valuesmith.deployment import Deployment
-from valuesmith.diagnostics import Collector, choices_hint
+from valuesmith.diagnostics import Collector, Diagnostic, choices_hint
 from valuesmith.records import dataclass
 from valuesmith.references import no_reference, parse_reference
 from valuesmith.targets import site
@@ -14,12 +17,16 @@ from valuesmith.tree import Leaf, derived
 
 @dataclass(frozen=True, slots=True)
 class Proxy:
-    """The routing proxy in front of a decode server. *flags* are the words that its release takes."""
+    """The routing proxy in front of a decode server, and the words that its release takes.
+
+    *public* says that the public chart writes those words.
+    """
 
     image: Leaf
     connector: Leaf
     connector_flag: str
     port_flag: str
+    public: bool
 
 
 def proxy(deployment: Deployment, problems: Collector) -> Proxy | None:
@@ -40,7 +47,34 @@ def proxy(deployment: Deployment, problems: Collector) -> Proxy | None:
     version = (reference.tag if reference is not None else "").removeprefix("v")
     connector = _connector(deployment, version, problems)
     row = next(row for row in table["flags"] if at_least(version, row["since"]))
-    return Proxy(site.mirrored(image, deployment.config), connector, row["connector"], row["port"])
+    return Proxy(
+        site.mirrored(image, deployment.config),
+        connector,
+        row["connector"],
+        row["port"],
+        public=row is table["flags"][-1],
+    )
+
+
+def about_connector(deployment: Deployment) -> list[Diagnostic]:
+    """A warning for each role whose engine moves KV blocks in another way than the protocol that a person chose."""
+    leaf = given(deployment.config, SECTION, "routing_connector")
+    if leaf is None or not leaf.is_user:
+        return []
+    wanted = facts_table()["proxy"]["connectors"].get(leaf.value, {}).get("moves", [])
+    found = []
+    for role in deployment.roles:
+        args = role.process.args if role.process is not None else {}
+        moved = args["kv-transfer-config"].value if "kv-transfer-config" in args else {}
+        engine = moved.get("kv_connector") if isinstance(moved, Mapping) else None
+        if engine and wanted and engine not in (*wanted, "MultiConnector"):
+            message = (
+                f"the routing connector is {leaf.value}, but {role.name} moves KV blocks by {engine}"
+            )
+            config = json.dumps({"kv_connector": wanted[0]}, separators=(",", ":"))
+            hint = f"add '--kv-transfer-config={config}' to Workers.{role.name}.extra_cli_args"
+            found.append(Diagnostic("VS544", message, leaf.at, hint, "warning"))
+    return found
 
 
 def _connector(deployment: Deployment, version: str, problems: Collector) -> Leaf:

@@ -8,10 +8,10 @@ import re
 from valuesmith.deployment import Deployment
 from valuesmith.diagnostics import Collector
 from valuesmith.records import dataclass
-from valuesmith.runtimes import quantities
 from valuesmith.targets import site
 from valuesmith.targets.llmd import hardware as llmd_hardware
 from valuesmith.targets.llmd import proxy as llmd_proxy
+from valuesmith.targets.llmd import storage
 from valuesmith.targets.llmd.facts import SECTION, choice, facts_table, flag, given
 from valuesmith.targets.llmd.proxy import Proxy
 from valuesmith.targets.names import label_value
@@ -82,7 +82,7 @@ def settings(deployment: Deployment, problems: Collector) -> Settings:
         variant=kind["variant"],
         model=model,
         mount=_tidy_mount(config),
-        size=_size(config, problems),
+        size=storage.size(deployment, problems),
         secret=_secret(config),
         pull_secrets=site.pull_secrets(config),
         proxy=proxy,
@@ -91,17 +91,6 @@ def settings(deployment: Deployment, problems: Collector) -> Settings:
         monitoring=flag(config, "monitoring_enabled"),
         multinode=multinode,
     )
-
-
-def _size(config: Tree, problems: Collector) -> Leaf:
-    """The size of the volume that holds the model."""
-    leaf = given(config, SECTION, "model_cache_size")
-    if leaf is None:
-        return derived("100Gi", "the default size", kind="default")
-    if quantities.amount(leaf.value) is None:
-        message = f"LlmdConfig.model_cache_size is {leaf.value!r}, which is no quantity"
-        problems.error("VS505", message, leaf.at, quantities.HINT)
-    return leaf
 
 
 def _port(config: Tree, proxy: Proxy | None, problems: Collector) -> int:
