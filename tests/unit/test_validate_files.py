@@ -46,7 +46,9 @@ def test_manifest_files_and_folders_are_checked(tmp_path: Path) -> None:
 
 
 def test_standard_input_is_a_stream_of_manifests(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO((CONFIG_MAP + "---\n" + WRONG).encode())))
+    monkeypatch.setattr(
+        "sys.stdin", io.TextIOWrapper(io.BytesIO((CONFIG_MAP + "---\n" + WRONG).encode()))
+    )
     assert found("-")[0].startswith("<stdin>:9:1 VS602 ConfigMap/a: dta")
 
 
@@ -246,3 +248,62 @@ def test_values_with_one_misspelt_key_are_still_values_of_that_chart(tmp_path: P
     path.write_text('backend: "vllm"\ndynamoVersion: "1.6.1"\nwrokers: {}\n')
     (told,) = validate(path)
     assert (told.code, told.message) == ("VS580", "the chart has no value wrokers")
+
+
+# ---------------------------------------------------------------- roots of results
+
+ENGINE = "backend: pytorch\ntensor_parallel_size: 2\nmax_batch_size: 8\n"
+GRAPH = """\
+apiVersion: nvidia.com/v1beta1
+kind: DynamoGraphDeployment
+metadata: {name: a}
+spec:
+  components:
+    - name: worker
+      type: worker
+      replicas: 1
+      podTemplate:
+        spec:
+          containers:
+            - name: main
+              image: nvcr.io/nvidia/ai-dynamo/vllm-runtime:1.6.1
+              command: [python3, -m, dynamo.vllm]
+              args: [--model, m, --no-such-flag]
+"""
+
+
+def test_a_root_of_results_is_checked_folder_by_folder(tmp_path: Path) -> None:
+    for mode, name, text in (
+        ("agg", "agg_config.yaml", ENGINE.replace("max_batch_size", "max_batchsize")),
+        ("disagg", "k8s_deploy.yaml", GRAPH),
+    ):
+        folder = tmp_path / mode / "top1"
+        folder.mkdir(parents=True)
+        (folder / name).write_text(text)
+        (folder / "generator_config.yaml").write_text("K8sConfig: {k8s_namespace: x}\n")
+    diagnostics = validate.paths([str(tmp_path)])
+    errors = [f"{item.at} {item.code}" for item in diagnostics if item.is_error]
+    assert errors == [
+        f"{tmp_path}/agg/top1/agg_config.yaml:3:16 VS432",
+        f"{tmp_path}/disagg/top1/k8s_deploy.yaml:15:34 VS421",
+    ]
+    assert {item.severity for item in diagnostics if item.code == "VS661"} == {"note"}
+
+
+@pytest.mark.parametrize(
+    ("key", "severity", "hint"),
+    [
+        ("max_batchsize", "error", "did you mean max_batch_size?"),
+        ("build_config", "warning", "known before"),
+    ],
+)
+def test_an_engine_file_alone_is_held_against_the_newest_release(
+    tmp_path: Path, key: str, severity: str, hint: str
+) -> None:
+    path = tmp_path / "decode_config.yaml"
+    path.write_text(f"{ENGINE}{key}: 3\n")
+    note, problem = validate.paths([str(path)])
+    assert (note.code, note.severity) == ("VS420", "note")
+    assert "its keys are held against TensorRT-LLM" in note.message
+    assert (problem.code, problem.severity) == ("VS432", severity)
+    assert problem.hint.startswith(hint)

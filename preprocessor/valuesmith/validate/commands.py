@@ -77,10 +77,13 @@ def of_path(path: Path) -> Contents:
     own = _known_files(path)
     if own:
         return sum((of_file(file) for file in own), Contents())
-    tops = sorted(folder for mode in ("agg", "disagg") for folder in path.glob(f"{mode}/top*"))
-    return sum(
-        (of_path(folder) for folder in tops if folder.is_dir() and _known_files(folder)), Contents()
-    )
+    return sum((of_path(folder) for folder in results(path) if _known_files(folder)), Contents())
+
+
+def results(root: Path) -> list[Path]:
+    """The folders of a root of results: ``agg/top1``, ``disagg/top1`` and so on."""
+    found = (folder for mode in ("agg", "disagg") for folder in root.glob(f"{mode}/top*"))
+    return sorted(folder for folder in found if folder.is_dir())
 
 
 def _known_files(folder: Path) -> list[Path]:

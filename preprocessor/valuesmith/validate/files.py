@@ -28,13 +28,23 @@ _OF_PATCHES = ("VS602", "VS603", "VS620", "VS626", "VS627")
 
 @dataclass(frozen=True, slots=True)
 class Checks:
-    """What to check against, and what was met on the way: objects, commands and engine files."""
+    """What to check against, and what was met on the way: objects, commands and engine files.
+
+    *contents* are those that :meth:`engines` has not checked yet, *done* the others.
+    """
 
     kubernetes_version: str | None = None
     crd_dir: Path | None = None
     server: bool = False
+    allow_unknown_flags: bool = False
     objects: list[Manifest] = field(default_factory=list)
     contents: list[Contents] = field(default_factory=list)
+    done: list[Contents] = field(default_factory=list)
+
+    @property
+    def met(self) -> int:
+        """How much there was to check."""
+        return len(self.objects) + len(self.contents) + len(self.done)
 
     def manifests(self, found: Sequence[Manifest], text: str, name: str) -> Iterator[Diagnostic]:
         """The checks of a manifest stream; its commands are kept for :meth:`engines`."""
@@ -45,11 +55,12 @@ class Checks:
             for problem in kustomize.dry_run(text):
                 yield Diagnostic("VS663", f"the cluster refuses it: {problem}")
 
-    def engines(self, allow_unknown_flags: bool) -> list[Diagnostic]:
+    def engines(self) -> list[Diagnostic]:
         """The flags of all commands and the keys of all engine files met since the last call."""
         contents = sum(self.contents, Contents())
+        self.done.extend(self.contents)
         self.contents.clear()
-        return rendered.check(contents, allow_unknown_flags=allow_unknown_flags)
+        return rendered.check(contents, allow_unknown_flags=self.allow_unknown_flags)
 
 
 def paths(
@@ -62,24 +73,25 @@ def paths(
 ) -> list[Diagnostic]:
     """Every problem of folders, files and ``-`` (standard input), with notes on what must exist.
 
-    A folder with a kustomization is built; any other folder is its YAML files and run scripts. A
-    values file is rendered with the chart whose keys it has. *server* also asks the cluster of the
-    current kubeconfig, without changing it. Raises as :func:`valuesmith.validate.manifests`.
+    A folder with a kustomization is built; any other folder is its YAML files and run scripts, and those of
+    the results in it (``agg/top1``, ``disagg/top1``). A values file is rendered with the chart whose
+    keys it has. *server* also asks the cluster of the current kubeconfig, without changing it. Raises as
+    :func:`valuesmith.validate.manifests`.
     """
-    checks = Checks(kubernetes_version, Path(crd_dir) if crd_dir else None, server)
+    checks = Checks(kubernetes_version, Path(crd_dir) if crd_dir else None, server, allow_unknown_flags)
     found: list[Diagnostic] = []
     for name in given:
         try:
-            before = len(checks.objects), len(checks.contents)
+            before = checks.met
             of_path = list(_path(name, checks))
-            if before == (len(checks.objects), len(checks.contents)):
+            if before == checks.met:
                 # Somebody asked for checks and there were none: that is no good news.
                 of_path = [
                     replace(item, severity="error") if item.code == "VS661" else item
                     for item in of_path
                 ]
             found += of_path
-            found += checks.engines(allow_unknown_flags)
+            found += checks.engines()
         except ConfigError as error:
             found += error.diagnostics
     needs = [
@@ -107,7 +119,12 @@ def _folder(folder: Path, checks: Checks) -> Iterator[Diagnostic]:
         yield from _overlay(folder, checks)
         return
     files = sorted(path for path in folder.iterdir() if path.suffix in _YAML and path.is_file())
-    if not files:
+    results = commands.results(folder)
+    for result in results:
+        # The search's own input lies beside what was rendered from it.
+        said = [*_folder(result, checks), *checks.engines()]
+        yield from (replace(d, severity="note") if d.code == "VS661" else d for d in said)
+    if not files and not results:
         yield Diagnostic("VS660", f"{folder} holds no YAML files")
     beside = any(path.name == _MANIFESTS for path in files)
     for path in files:

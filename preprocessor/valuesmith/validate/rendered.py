@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from valuesmith import facts, load
 from valuesmith.diagnostics import Diagnostic
 from valuesmith.engine_images import release_of_image
+from valuesmith.records import replace
 from valuesmith.references import parse_reference, runtime_backend
 from valuesmith.validate import engine_config, engines
 from valuesmith.validate.commands import Contents, EngineFile, Served
@@ -65,12 +66,29 @@ def _command(item: Served, versions: Versions, allow_unknown_flags: bool) -> lis
 
 
 def _config(item: EngineFile, versions: Versions, allow_unknown_flags: bool) -> list[Diagnostic]:
-    if "trtllm" not in versions:
-        return []
+    release = versions.get("trtllm")
+    if release is not None:
+        return _keys(item, release, allow_unknown_flags)
+    known = facts.releases()
+    release = known.engine(known.newest, "trtllm")
+    file = f"the engine file{f' of {item.role}' if item.role else ''}"
+    text = f"the release behind {file} is not known: its keys are held against TensorRT-LLM {release}"
+    hint = "check it beside its k8s_deploy.yaml, which names the image"
+    # A key of another release may be right; one that no release knows is not.
+    found = [
+        replace(problem, severity="warning")
+        if problem.code == "VS438" or problem.hint.startswith("known ")
+        else problem
+        for problem in _keys(item, release, allow_unknown_flags)
+    ]
+    return [Diagnostic("VS420", text, item.node.at, hint, "note"), *found]
+
+
+def _keys(item: EngineFile, release: str, allow_unknown_flags: bool) -> list[Diagnostic]:
     places = load.positions(item.node)
     return engine_config.check(
         load.to_plain(item.node),
-        versions["trtllm"],
+        release,
         place=places.get,
         role=item.role,
         allow_unknown_flags=allow_unknown_flags,
