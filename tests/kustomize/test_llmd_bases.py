@@ -493,6 +493,14 @@ def test_monitoring_adds_a_monitor_of_the_served_port(tmp_path: Path) -> None:
         assert port in [item["name"] for item in server(objects, role)["ports"]]
 
 
+@pytest.mark.parametrize("prefix", ["Bad_", "-x", "9-", "a b-", "x."])
+def test_a_prefix_that_no_name_can_have_is_told_where_it_is_given(prefix: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        pd(sets=(f"LlmdConfig.kustomize_name_prefix={prefix}",))
+    (item,) = [d for d in caught.value.diagnostics if d.is_error]
+    assert (item.code, str(item.at)) == ("VS241", "--set:1:34")
+
+
 def test_groups_of_pods_need_a_workload_that_has_them() -> None:
     with pytest.raises(ConfigError) as caught:
         pd({"LlmdConfig": {"multinode": True}})

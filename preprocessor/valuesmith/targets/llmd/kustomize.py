@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from valuesmith import facts, topology
@@ -160,7 +161,7 @@ def _kustomization(
     namespace = given(config, "K8sConfig", "k8s_namespace")
     if namespace is not None:
         shaped["namespace"] = namespace
-    prefix = _prefix(deployment)
+    prefix = _prefix(deployment, problems)
     if prefix is not None:
         shaped["namePrefix"] = prefix
     labels = match_labels(deployment, chosen, ground) | {
@@ -198,10 +199,14 @@ def _monitor(deployment: Deployment, chosen: Settings, ground: Base, servers: li
     }
 
 
-def _prefix(deployment: Deployment) -> Leaf | None:
+def _prefix(deployment: Deployment, problems: Collector) -> Leaf | None:
     """``kustomize_name_prefix``, else the release name that the user chose: overlays stay apart."""
     given_prefix = given(deployment.config, SECTION, "kustomize_name_prefix")
     if given_prefix is not None:
+        if not re.fullmatch("[a-z]([-a-z0-9]*)", str(given_prefix.value)):
+            message = f"LlmdConfig.kustomize_name_prefix {given_prefix.value!r} cannot begin a name"
+            hint = "lower-case letters, digits and hyphens, a letter first, such as qwen-"
+            problems.error("VS241", message, given_prefix.at, hint)
         return given_prefix
     name = deployment.config.leaf("K8sConfig.name")
     if name is None or not name.is_user or not name.value:

@@ -31,7 +31,10 @@ def size(deployment: Deployment, problems: Collector) -> Leaf:
     path = deployment.config[("ServiceConfig", "model_path")]
     gib = parameters_gib(str(path.value))
     if gib is not None:
-        reason, reads = "16 bits for each parameter in the model's name", [("ServiceConfig.model_path", path)]
+        reason, reads = (
+            "16 bits for each parameter in the model's name",
+            [("ServiceConfig.model_path", path)],
+        )
     else:
         reason, reads = "the memory of a worker's accelerators", []
         gpus = max((row.gpus_each for row in topology.budget(deployment.roles)), default=1)
