@@ -17,7 +17,7 @@ import pytest
 import yaml
 from paths import HELMS, SHARED, needs_shared
 
-from valuesmith import load
+from valuesmith import inputs, load
 from valuesmith.diagnostics import ConfigError
 from valuesmith.load.reader import Limits
 from valuesmith.load.scalars import read_plain
@@ -525,3 +525,46 @@ def test_masking_leaves_key_names_and_other_words_alone() -> None:
         load.yaml_text("hf_token: port\nport: 010\nexport: 011\nhf_tokens: {x: yes}\n", "a.yaml")
     assert "port: YAML readers disagree on 010" in str(caught.value)
     assert "export: YAML readers disagree on 011" in str(caught.value)
+
+
+UNFIT = [0, 0x7F, 0x80, 0x84, 0x86, 0x9F, 0xFFFE, 0xFFFF]
+FIT = [
+    1,
+    7,
+    0x1B,
+    0x1F,
+    0x85,
+    0xA0,
+    0xAD,
+    0x200B,
+    0x202E,
+    0x2028,
+    0xFEFF,
+    0xFDD0,
+    0xFFFD,
+    0x1F600,
+    0x10FFFF,
+]
+
+
+@pytest.mark.parametrize("code", UNFIT)
+@pytest.mark.parametrize(
+    "text", ['a: "x%s"', 'a: [1, "x%s"]', 'a: {b: &c "%sy"}', '"k%s": 1', 'a: !!str "%s"']
+)
+def test_characters_that_nothing_passes_on_are_refused_as_escapes_too(code: int, text: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load.read(["-"], stdin=text % f"\\U{code:08x}")
+    (found,) = caught.value.diagnostics
+    assert found.code == "VS102"
+    assert found.at is not None
+    assert found.at.column == text.index('"') + 1
+    assert found.message.endswith(f"a text with the character U+{code:04X} cannot be passed on")
+    item = f'[{{name: A, value: "\\U{code:08x}"}}]'
+    with pytest.raises(ConfigError, match=f"U\\+{code:04X}"):
+        inputs.check(load.read(["-"], [f"K8sConfig.extra_env={item}"], stdin="{}"))
+
+
+@pytest.mark.parametrize("code", FIT)
+def test_other_characters_are_kept_when_they_are_escapes(code: int) -> None:
+    document = load.read(["-"], stdin=f'a: "x\\U{code:08x}"')
+    assert load.to_plain(document.root) == {"a": f"x{chr(code)}"}

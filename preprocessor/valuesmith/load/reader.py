@@ -27,7 +27,7 @@ from valuesmith.load.frames import Frame, Weights
 from valuesmith.load.nodes import Node, Scalar
 from valuesmith.load.scalars import read_plain, shortened
 from valuesmith.load.syntax import fault
-from valuesmith.load.texts import MAX_TEXT
+from valuesmith.load.texts import MAX_TEXT, unfit
 from valuesmith.records import dataclass, field
 from valuesmith.tree import Path, dotted
 
@@ -127,11 +127,13 @@ class Reader:
     def _scalar(self, event: Any) -> None:
         at = self._at(event)
         self._count(1, at)
+        text = event.value
+        if event.style == '"' and (problem := unfit(text)):
+            self._error("VS102", problem, at, "remove it")
         stack = self._stack
         if stack and stack[-1].awaits_key:
             self._key(event, at)
             return
-        text = event.value
         if len(text) > self.limits.value:
             self._stop("VS112", f"one value of {len(text):,} characters", at)
         if event.tag is not None:

@@ -20,6 +20,9 @@ WAIT_SECONDS = 1.5  # for somebody to open the other end of a named pipe
 
 # Everything that YAML calls printable, less the line breaks that YAML 1.1 and 1.2 count differently.
 _FORBIDDEN = "[^\t\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
+# What not even an escape brings through: no argument or variable of a process can hold a NUL, and YAML writers
+# leave the others as they are, which no reader takes.
+_UNFIT = "[\x00\x7f-\x84\x86-\x9f\ufffe\uffff]"
 _LINES = {9: " ", 10: " "}
 _BREAKS = frozenset("\r\x85\u2028\u2029")
 _UTF16_32 = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
@@ -140,13 +143,28 @@ def forbidden(text: str) -> tuple[int, str, str] | None:
         hint = "end lines with a line feed, or write the character as an escape in double quotes"
     else:
         message = f"the character {code} is not allowed in YAML"
-        hint = "write it as an escape in double quotes" if ord(found[0]) else "is this a text file?"
+        hint = "write it as an escape in double quotes"
+        if unfit(found[0]):
+            hint = "remove it" if ord(found[0]) else "is this a text file?"
     return found.start(), message, hint
+
+
+def unfit(text: str) -> str:
+    """What is wrong with a text that was written by escapes, if it holds a character that none may hold."""
+    if text.isprintable():
+        return ""
+    found = _unfit().search(text)
+    return f"a text with the character U+{ord(found[0]):04X} cannot be passed on" if found else ""
 
 
 @cache
 def _forbidden() -> re.Pattern[str]:
     return re.compile(_FORBIDDEN)  # takes as long as importing this module
+
+
+@cache
+def _unfit() -> re.Pattern[str]:
+    return re.compile(_UNFIT)
 
 
 def _failure(code: str, message: str, at: Position, hint: str = "") -> ConfigError:
