@@ -202,7 +202,12 @@ def test_what_the_plan_computed_is_not_for_extra_words(extra: list[str], message
 
 
 def test_the_hint_names_the_parameter_to_set() -> None:
-    assert problem(["-tp", "4"]).hint == "set Workers.agg.tensor_parallel_size instead"
+    where = "set Workers.agg.tensor_parallel_size instead"
+    assert problem(["--tensor-parallel-size", "4"]).hint == where
+    for spelled in ("-tp", "--tensor_parallel_size", "--tensor-par"):
+        hint = problem([spelled, "4"]).hint
+        assert hint == f"{spelled} is --tensor-parallel-size; {where}"
+    assert problem(["-n2"]).hint == "-n is --nnodes; remove it"
     assert problem(["--model", "x"]).hint == "set ServiceConfig.model_path instead"
     assert problem(["--nnodes", "2"]).hint == "remove it"
 

@@ -56,6 +56,13 @@ def test_a_flag_of_later_releases_says_from_when() -> None:
     ]
 
 
+def test_underscores_where_the_parser_knows_dashes_only() -> None:
+    assert said("dynamo.vllm", "--benchmark_mode", "agg", dynamo="1.2.0", vllm="0.20.1") == [
+        "VS421 dynamo.vllm 1.2.0.post1 does not know --benchmark_mode | write --benchmark-mode"
+    ]
+    assert said("dynamo.vllm", "--max_num_seqs", "8", dynamo="1.2.0", vllm="0.20.1") == []
+
+
 def test_a_flag_that_nobody_knows_gets_close_matches() -> None:
     assert said("dynamo.vllm", "--tensor-paralel-size", "2") == [
         (

@@ -321,6 +321,39 @@ def test_the_type_of_the_key_decides_how_an_option_is_read(option: str, value: A
     assert str(leaf.at) == f"--set:1:{option.index('=') + 2}"
 
 
+@pytest.mark.parametrize(
+    "name", ["K8sConfig.k8s_pvc_mount_path", "K8sConfig.k8s_hf_home", "LlmdConfig.model_mount_path"]
+)
+@pytest.mark.parametrize("spelled", ["/mnt/models", "/mnt/models/", "//mnt///models//"])
+def test_folders_lose_the_slashes_that_say_nothing(name: str, spelled: str) -> None:
+    section, key = name.split(".")
+    for tree in (checked({section: {key: spelled}}), checked("{}\n", sets=[f"{name}={spelled}"])):
+        assert tree.value(name) == "/mnt/models"
+    assert wrong(f"{section}:\n  {key}: models\n") == [
+        f'<stdin>:2:{len(key) + 5}: {name} must be an absolute path, not "models"'
+    ]
+
+
+@pytest.mark.parametrize(
+    ("spelled", "problem"),
+    [
+        ('"a\\ab"', "must be one line of text without control characters"),
+        ('"a\\nb"', "must be one line of text without control characters"),
+        ('"a\\tb"', "must be one line of text without control characters"),
+        ("|\n   a", "must not end with a line break"),
+        ('" a"', 'must not begin or end with a space, not the text " a"'),
+        ('"a "', 'must not begin or end with a space, not the text "a "'),
+    ],
+)
+def test_texts_are_one_line_without_spaces_around(spelled: str, problem: str) -> None:
+    for name in ("ServiceConfig.model_path", "K8sConfig.k8s_namespace"):
+        section, key = name.split(".")
+        (found,) = wrong(f"{section}:\n {key}: {spelled}\n")
+        assert found == f"<stdin>:2:{len(key) + 4}: {name} {problem}"
+    assert checked(f"Workers:\n agg:\n  extra_cli_args:\n  - {spelled}\n")
+    assert wrong("{}\n", ["K8sConfig.k8s_namespace= a"])
+
+
 def test_an_option_replaces_the_files_value_and_reaches_one_role() -> None:
     tree = checked(
         "params: {prefill: {tensor_parallel_size: 1}, decode: {tensor_parallel_size: 1}}\n",

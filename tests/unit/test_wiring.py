@@ -283,7 +283,7 @@ def test_router_options_without_a_router_are_warned_of() -> None:
 def test_the_model_is_loaded_from_its_folder_in_the_cache() -> None:
     config = {
         "K8sConfig.k8s_pvc_name": "models",
-        "K8sConfig.k8s_pvc_mount_path": "/mnt/models/",
+        "K8sConfig.k8s_pvc_mount_path": "/mnt/models",
         "K8sConfig.k8s_model_path_in_pvc": "/hub/dense-8b",
     }
     for backend, flag in (("vllm", "model"), ("sglang", "model-path"), ("trtllm", "model-path")):

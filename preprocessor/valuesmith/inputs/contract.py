@@ -34,7 +34,7 @@ class Key:
     optional_for: tuple[str, ...] = ()
     backends: tuple[str, ...] = ()
     choices: tuple[str, ...] = ()
-    minimum: int | None = None
+    minimum: float | None = None
     maximum: int | None = None
     empty: str = "unset"
     refused_empty: bool = False
@@ -43,6 +43,7 @@ class Key:
     deprecated: str = ""
     secret: bool = False
     nulls: str = ""
+    folder: bool = False
     aliases: tuple[tuple[str, str], ...] = ()
 
     @property

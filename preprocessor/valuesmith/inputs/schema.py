@@ -86,6 +86,8 @@ def _limited(key: Key, kind: str) -> dict[str, Any]:
     schema: dict[str, Any] = {"type": _TYPES[kind]}
     if kind == "integer":
         schema |= INT64
+    if key.folder:
+        schema |= {"type": ["string"], "pattern": "^(/.*)?$"}
     if key.minimum is not None:
         schema["minimum"] = key.minimum
     if key.maximum is not None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -39,10 +40,32 @@ def value_of(key: Key, node: Node, name: str, report: Report) -> tuple[bool, Any
     if key.type == "any":
         return True, to_plain(node)
     value = _single(key.type, node)
+    if key.type == "text" and isinstance(value, str) and not key.informational:
+        value = _line(value, node) or (_folder(value) if key.folder and value else value)
     if isinstance(value, Misfit):
         report("VS130", f"{name} {value.problem}", node.at, value.hint)
         return False, None
     return _within(key, value, name, node.at, report), value
+
+
+def _line(text: str, node: Node) -> Misfit | None:
+    """What keeps *text* from being a name, a path, a word: all of our texts are."""
+    if any(unicodedata.category(letter) == "Cc" for letter in text.rstrip("\n")):
+        return Misfit("must be one line of text without control characters")
+    if text.endswith("\n"):
+        return Misfit(
+            "must not end with a line break", "write it on the key's line; `|` keeps the break"
+        )
+    if text != text.strip():
+        return Misfit(f"must not begin or end with a space, not {_kind(node)}", "leave the spaces out")
+    return None
+
+
+def _folder(text: str) -> str | Misfit:
+    """*text* as an absolute path without slashes that say nothing."""
+    if not text.startswith("/"):
+        return Misfit(f'must be an absolute path, not "{text}"', f"write /{text}")
+    return "/" + "/".join(part for part in text.split("/") if part)
 
 
 def _list(key: Key, node: Node, name: str, report: Report) -> tuple[bool, Any]:

@@ -122,7 +122,7 @@ class ExtraWords:
         owned = self._owned(flag.name)
         source = self.program.owned[owned] if owned is not None else self._owned_inside(item, flag)
         if source is not None:
-            self._own_problem(flag, item, source, at)
+            self._own_problem(f"--{owned or flag.name}", item, source, at)
             return True
         for refused in self.program.refused:
             if refused.flag == flag.name and refused.releases.hold(
@@ -157,8 +157,10 @@ class ExtraWords:
             return known[keys[0]] if keys else None
         return None
 
-    def _own_problem(self, flag: Word, item: Item, source: str, at: Position | None) -> None:
-        said = " ".join([flag.spelled, *item.values])
+    def _own_problem(self, owned: str, item: Item, source: str, at: Position | None) -> None:
+        assert item.flag is not None
+        spelled = item.flag.spelled
+        said = " ".join([spelled, *item.values])
         known = self.scope.leaf(tuple(source.split(".")))
         parameter = known is not None and source in self.role.parameters
         if known is None or known.value is None:
@@ -169,6 +171,8 @@ class ExtraWords:
             ours = f"{source} says {words.plain_text(known.value)}"
         where = f"Workers.{self.role.name}.{source}" if parameter else source
         hint = f"set {where} instead" if parameter or "." in source else "remove it"
+        if spelled != owned and not item.flag.path:
+            hint = f"{spelled} is {owned}; {hint}"
         self.problems.error(
             "VS431", f"extra_cli_args of {self.role.name} gives {said}, but {ours}", at, hint
         )

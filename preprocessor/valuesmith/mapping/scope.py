@@ -168,7 +168,7 @@ def _model(config: Tree) -> dict[str, Leaf]:
     if path is not None:
         facts["model"] = path
     if claim is not None and mount is not None:
-        folder = "/" + str(mount.value).strip("/")
+        folder = str(mount.value)
         if inside is not None:
             facts["model"] = derived(
                 f"{folder.rstrip('/')}/{str(inside.value).strip('/')}",

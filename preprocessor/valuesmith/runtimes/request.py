@@ -109,8 +109,7 @@ class Request:
         given = self.leaf("K8sConfig", "k8s_pvc_mount_path")
         wanted = mapping(self.runtime.data.get("model")).get("mountPath")
         if given is not None and (given.is_user or not wanted):
-            tidy = "/" + str(given.value).strip("/")
-            return given if tidy == given.value else given.because("mapped", tidy, "tidied")
+            return given
         return derived(str(wanted or "/models"), f"mount path of the runtime {self.runtime.name}")
 
     def image(self) -> tuple[Reference | None, Leaf | None]:

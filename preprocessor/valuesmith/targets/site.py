@@ -66,9 +66,8 @@ def model_cache(config: Tree) -> Nested:
     shaped: Nested = {}
     put(shaped, "claimName", config.leaf("K8sConfig.k8s_pvc_name"))
     path = config.leaf("K8sConfig.k8s_pvc_mount_path")
-    if shaped and path is not None and path.value:
-        tidy = "/" + str(path.value).strip("/")
-        shaped["mountPath"] = path if path.value == tidy else path.because("mapped", tidy, "tidied")
+    if shaped:
+        put(shaped, "mountPath", path)
     return shaped
 
 

@@ -119,6 +119,9 @@ def _of(command: Command) -> str:
 def _unknown(item: Finding, command: Command, catalogs: Sequence[Catalog], shelf: Shelf) -> Diagnostic:
     at = command.place(item.index)
     plain = item.word.replace("_", "-")
+    if plain != item.word and any(plain in catalog.spelled for catalog in catalogs):
+        text = f"{catalogs[0].title} does not know {item.word}{_of(command)}"
+        return Diagnostic("VS421", text, at, f"write {plain}")
     for catalog in catalogs:
         if catalog.engine not in shelf.engines():
             continue
