@@ -417,13 +417,21 @@ def test_claims_of_the_users_stay(workload: str, tmp_path: Path) -> None:
     assert server(objects)["resources"]["limits"][GPU] == "2"
 
 
-def test_a_set_takes_workers_on_several_nodes_and_a_deployment_does_not(tmp_path: Path) -> None:
-    objects = built(wide(SET, target=KUSTOMIZE), tmp_path)
+@pytest.mark.parametrize("over", [SET, {}])
+def test_workers_on_several_nodes_are_a_set(over: dict[str, Any], tmp_path: Path) -> None:
+    objects = built(wide(over, target=KUSTOMIZE), tmp_path)
     for role in workload(objects)["spec"]["roles"]:
         assert role["spec"]["leaderWorkerTemplate"]["size"] == 2
     assert server(objects)["resources"]["limits"][GPU] == "8"
+
+
+@pytest.mark.parametrize(
+    "over",
+    [{"workload": "deployment"}, {"kustomize_base_path": "../base"}, {"kustomize_base_path": "remote"}],
+)
+def test_workers_on_several_nodes_need_a_base_that_has_a_set(over: dict[str, Any]) -> None:
     with pytest.raises(ConfigError) as caught:
-        wide(target=KUSTOMIZE)
+        wide({"LlmdConfig": over}, target=KUSTOMIZE)
     assert "VS546" in [item.code for item in caught.value.diagnostics]
 
 

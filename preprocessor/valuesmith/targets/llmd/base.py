@@ -38,9 +38,9 @@ def base(deployment: Deployment, settings: Settings, problems: Collector) -> Bas
     """The base of *deployment*'s overlay; an absolute or floating one goes to *problems*."""
     config = deployment.config
     guide = "optimized-baseline" if deployment.mode == "agg" else "pd-disaggregation"
-    workload = _workload(deployment, problems)
     leaf = given(config, SECTION, "kustomize_base_path")
     text = str(leaf.value).strip() if leaf is not None else BUILTIN
+    workload = _workload(deployment, text == BUILTIN, problems)
     if leaf is None or text == BUILTIN:
         folder = f"kustomize/bases/llm-d/{guide}"
         nested = workload == "disaggregatedset"
@@ -70,10 +70,14 @@ def _default() -> Leaf:
     return derived(FOLDER, "the built-in base", kind="default")
 
 
-def _workload(deployment: Deployment, problems: Collector) -> str:
+def _workload(deployment: Deployment, builtin: bool, problems: Collector) -> str:
+    """The kind of object that the base holds; ours holds groups of pods where workers need them."""
     leaf = given(deployment.config, SECTION, "workload")
-    kind = str(leaf.value).lower() if leaf is not None else "deployment"
     at = leaf.at if leaf is not None else None
+    groups = deployment.wide and deployment.mode == "disagg" and builtin
+    kind = "disaggregatedset" if groups else "deployment"
+    if leaf is not None:
+        kind = str(leaf.value).lower()
     if kind == "disaggregatedset" and deployment.mode == "agg":
         problems.error(
             "VS545",
