@@ -245,8 +245,16 @@ _NAMED = {
 }
 
 
+# Words of every engine's command line: $(NAME) would be the value of a variable there, and $$ a single $.
+_WORDS = (
+    ("ServiceConfig", "model_path"),
+    ("ServiceConfig", "served_model_name"),
+    ("ServiceConfig", "model_name"),
+)
+
+
 def check_names_given(tree: Tree, problems: Collector) -> None:
-    """Names of a namespace, of Secrets and of a volume claim, at the places that give them."""
+    """Names of a namespace, of Secrets, of a volume claim and of the model, at the places that give them."""
     for path, (kind, pattern, words) in _NAMED.items():
         leaf = tree.leaf(*path)
         if leaf is None or leaf.value is None or (not leaf.value and kind != "namespace"):
@@ -255,6 +263,12 @@ def check_names_given(tree: Tree, problems: Collector) -> None:
         if not re.fullmatch(pattern, text):
             message = f"{'.'.join(path)} {text!r} cannot name a {kind}: {words}"
             problems.error("VS241", message, leaf.at, f"for example {cleaned(text)}")
+    for path in _WORDS:
+        leaf = tree.leaf(*path)
+        found = re.search(r"\$[$(]", str(leaf.value or "")) if leaf is not None else None
+        if leaf is not None and found is not None:
+            message = f"{'.'.join(path)} holds {found[0]}, which Kubernetes replaces in a container's arguments"
+            problems.error("VS246", message, leaf.at, "use a name without it")
 
 
 def check_name(name: Leaf, limit: int, problems: Collector) -> None:
