@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -30,7 +31,7 @@ from paths import KUBECTL, ROOT, needs_shared
 from rendering import problems
 from resolving import merged
 
-from valuesmith import facts
+from valuesmith import artifacts, facts
 from valuesmith.diagnostics import ConfigError
 from valuesmith.targets.llmd import kustomize as llmd_kustomize
 
@@ -201,6 +202,61 @@ def test_mistakes_of_base_and_settings_are_told_together() -> None:
     with pytest.raises(ConfigError) as caught:
         pd({"LlmdConfig": keys})
     assert {item.code for item in caught.value.diagnostics} == {"VS520", "VS530", "VS543"}
+
+
+def over_base(tmp_path: Path, path: str, there: bool, **options: Any) -> artifacts.Rendering:
+    """What is rendered into ``serving/q``, beside a copy of our bases in ``bases``."""
+    shutil.copytree(BASES, tmp_path / "bases", dirs_exist_ok=True)
+    output = tmp_path / "serving" / "q"
+    if there:
+        output.mkdir(parents=True)
+    found = pd({"LlmdConfig": {"kustomize_base_path": path, **options}})
+    return artifacts.render(found, ["x"], output=output)
+
+
+@pytest.mark.parametrize("there", [True, False])
+@pytest.mark.parametrize(
+    ("folder", "kind"),
+    [
+        ("pd-disaggregation", "deployment"),
+        ("pd-disaggregation/disaggregatedset", "disaggregatedset"),
+    ],
+)
+def test_a_relative_base_is_built_before_the_output_is_there(
+    folder: str, kind: str, there: bool, tmp_path: Path
+) -> None:
+    rendering = over_base(tmp_path, f"../../bases/{folder}", there, workload=kind)
+    assert "kind: ServiceAccount" in rendering.manifest
+    assert "example-org-dense-8b" in rendering.manifest
+    assert not rendering.notes
+
+
+@pytest.mark.parametrize(
+    ("folder", "said"),
+    [
+        ("pd-disaggregation/disaggregatedset", "no resource matches strategic merge patch"),
+        ("optimized-baseline", "no resource matches strategic merge patch"),
+        ("", "unable to find one of 'kustomization.yaml'"),
+    ],
+)
+def test_a_relative_base_that_does_not_fit_is_told_where_it_is_given(
+    folder: str, said: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        over_base(tmp_path, f"../../bases/{folder}", there=False)
+    (item,) = caught.value.diagnostics
+    assert item.code == "VS584"
+    assert item.at is not None
+    assert item.message.startswith("overlay does not build: ")
+    assert said in item.message
+    assert "valuesmith-" not in item.message
+    assert str(tmp_path) not in item.message
+
+
+def test_a_relative_base_that_is_not_there_is_a_warning(tmp_path: Path) -> None:
+    rendering = over_base(tmp_path, "../elsewhere", there=False)
+    assert [item.code for item in rendering.notes] == ["VS549"]
+    assert not rendering.manifest
 
 
 def test_a_relative_base_stays_as_given() -> None:

@@ -12,10 +12,11 @@ from typing import Any
 
 from valuesmith import kustomize, load, writer
 from valuesmith.artifacts.parts import Order, Rendering, benchmark_files, charted, of_chart
-from valuesmith.diagnostics import Diagnostic
+from valuesmith.diagnostics import ConfigError, Diagnostic
 from valuesmith.records import replace
 from valuesmith.targets.llmd import kustomize as llmd_kustomize
 from valuesmith.targets.llmd import router as llmd_router
+from valuesmith.tree import Leaf
 from valuesmith.writer import File
 
 CHART = "llm-d-modelservice"
@@ -45,7 +46,7 @@ def render_kustomize(order: Order) -> Rendering:
         if found is None:
             notes = (llmd_kustomize.not_built(base),)
         else:
-            manifest = _built_over(found, overlay, files, order.header)
+            manifest = _built_over(found, base.resource, overlay, files, order.header)
     _, job = charted(order, CHART, job_only=True)
     files |= {**_router_values(order), **benchmark_files(order, job)}
     return Rendering(order.resolved, files, manifest, notes)
@@ -61,27 +62,40 @@ def _relative_base(order: Order, path: str) -> Path | None:
     """The folder of a base that is named relative to the output folder, when it is there."""
     if order.output is None:
         return None
-    folder = order.output / path
+    # The output folder need not be there yet, and the system finds no way through a folder that is not.
+    folder = Path(os.path.normpath(order.output.resolve() / path))
     return folder.resolve() if load.folder_there(folder) else None
 
 
-def _built_over(base: Path, overlay: Mapping[str, Any], files: Mapping[str, File], head: str) -> str:
-    """What the overlay makes of *base*, built from a folder of ours with the same files."""
+def _built_over(
+    base: Path, named: Leaf, overlay: Mapping[str, Any], files: Mapping[str, File], head: str
+) -> str:
+    """What the overlay makes of *base*, built from a folder of ours with the same files.
+
+    Raises :class:`ConfigError` at *named*, the input that gives the base, when it does not build.
+    """
     with tempfile.TemporaryDirectory(prefix="valuesmith-") as name:
-        folder = Path(name).resolve()
+        folder = Path(name).resolve() / "overlay"
+        there = os.path.relpath(base, folder)
         shown = {
             **overlay[KUSTOMIZATION],
-            "resources": [
-                os.path.relpath(base, folder) if index == 0 else item
-                for index, item in enumerate(overlay[KUSTOMIZATION]["resources"])
-            ],
+            "resources": [there, *overlay[KUSTOMIZATION]["resources"][1:]],
         }
         for relative, file in files.items():
             content = _content(KUSTOMIZATION, shown, head) if relative == KUSTOMIZATION else file
             path = folder / relative
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content.content)
-        return kustomize.build(folder)
+        try:
+            return kustomize.build(folder)
+        except ConfigError as error:
+            told = []
+            for item in error.diagnostics:
+                text = item.message.replace(there, str(named.value)).replace(
+                    str(base), str(named.value)
+                )
+                told.append(replace(item, message=text, at=item.at or named.at))
+            raise ConfigError(told) from error
 
 
 def _router_values(order: Order) -> dict[str, File]:
