@@ -546,3 +546,35 @@ def test_arguments_for_a_role_that_is_not_rendered_are_no_secret() -> None:
     assert [(item.code, item.message) for item in found] == [
         ("W_UNUSED", "request.roles.leader: this deployment has no leader: it runs on one pod")
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "runtime", "said"),
+    [
+        ("RuntimeConfig: {params: {TP: 9}}", "vllm", "RuntimeConfig: {params: {TP: 9}}"),
+        ("RuntimeConfig: {size: 3}", "vllm", "RuntimeConfig: {size: 3}"),
+        (
+            "NodeConfig: {num_gpus_per_node: 2}\nWorkers: {agg: {tensor_parallel_size: 3}}",
+            "vllm",
+            "NodeConfig: {num_gpus_per_node: 2}",
+        ),
+        (
+            "Workers: {agg: {tensor_parallel_size: 9}}",
+            "vllm",
+            "Workers: {agg: {tensor_parallel_size: 9}}",
+        ),
+        (
+            "RuntimeConfig: {flavor: {name: f, limits: {nvidia.com/gpu: 3}, params: {TP: 4, PP: 2}}}",
+            "triton-trtllm",
+            "RuntimeConfig: {flavor: {name: f, limits: {nvidia.com/gpu: 3}, params: {TP: 4, PP: 2}}}",
+        ),
+    ],
+)
+def test_sizes_that_do_not_add_up_are_told_once_at_what_a_person_wrote(
+    text: str, runtime: str, said: str
+) -> None:
+    (found,) = refused(text, runtime)
+    assert found.code == "E_TOPOLOGY"
+    assert found.at is not None
+    assert found.at.text == said
+    assert found.hint

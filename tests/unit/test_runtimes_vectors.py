@@ -11,6 +11,7 @@ import yaml
 from paths import ROOT, SHARED, needs_shared
 
 from valuesmith import load
+from valuesmith.diagnostics import ConfigError
 from valuesmith.runtimes.document import Part, of_node
 from valuesmith.runtimes.findings import Finding
 from valuesmith.runtimes.resolution import render
@@ -74,6 +75,22 @@ def test_a_vector_gives_exactly_what_it_expects(name: str) -> None:
         rendered = result.plain()[role]
         for key, value in fields.items():
             assert same(rendered[key], value), f"{role}.{key}: {rendered[key]!r}"
+
+
+@pytest.mark.parametrize("name", VECTORS)
+def test_every_finding_has_a_place_and_a_hint(name: str) -> None:
+    vector = VECTORS[name]
+    text = vector.get("inputText") or yaml.safe_dump(vector["input"], sort_keys=False)
+    if "\\0" in text:
+        with pytest.raises(ConfigError, match="cannot be passed on"):
+            load.documents(text, "input.yaml", lenient=True)
+        return
+    (node,) = load.documents(text, "input.yaml", lenient=True)
+    for finding in render(of_node(node)).findings:
+        told = finding.diagnostic()
+        assert told.at is not None, told
+        assert told.at.file == "input.yaml"
+        assert told.hint, told
 
 
 def test_there_are_53_vectors() -> None:

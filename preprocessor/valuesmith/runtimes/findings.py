@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from valuesmith import facts
 from valuesmith.diagnostics import Diagnostic, Position
 from valuesmith.records import dataclass
 from valuesmith.records import field as made_by
@@ -50,9 +51,14 @@ class Finding:
         return Diagnostic(self.code, subject + self.message, at, self._hint(), severity)  # type: ignore[arg-type]
 
     def _hint(self) -> str:
-        if self.hint or not self.suggestions:
+        if self.hint:
             return self.hint
-        return f"did you mean {', '.join(self.suggestions)}?"
+        if self.suggestions:
+            return f"did you mean {', '.join(self.suggestions)}?"
+        if self.code == "E_SHAPE":
+            return ""
+        fix: str = facts.data("codes/runtimes.yaml")[self.code]["fix"]
+        return fix[:1].lower() + fix[1:].removesuffix(".")
 
 
 def _narrowed(at: Position | None, text: str) -> Position | None:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from valuesmith.diagnostics import Position
 from valuesmith.records import dataclass
 from valuesmith.runtimes import scalars
 from valuesmith.runtimes.document import Part, field_name, mapping
@@ -93,15 +94,20 @@ def check(document: Part, layers: Layers, resources: Mapping[str, Any], findings
         )
         return
     if found.ranks is not None:
-        _size(found, next(iter(given.values())), lws, findings)
+        chain = layers.chain(next(iter(resources)))
+        widest = max(found.known, key=lambda name: found.known[name])
+        at = findings.document.place(chain[widest][-1].path)
+        _size(found, next(iter(given.values())), lws, findings, at)
 
 
-def _size(found: Factors, per_pod: int, lws: Mapping[str, Any], findings: Findings) -> None:
+def _size(
+    found: Factors, per_pod: int, lws: Mapping[str, Any], findings: Findings, at: Position | None
+) -> None:
     ranks = found.ranks or 0
     data: dict[str, Any] = {"ranks": ranks, "devicesPerPod": per_pod}
     if per_pod < 1 or ranks % per_pod:
         message = f"{ranks} ranks ({found.formula}) do not fill whole pods of {per_pod} devices"
-        _add(findings, message, "not-divisible", data)
+        _add(findings, message, "not-divisible", data, at)
         return
     size, want = lws.get("size"), ranks // per_pod
     if size is None or not scalars.INTEGER.fullmatch(scalars.text(size)) or int(size) == want:
@@ -110,19 +116,27 @@ def _size(found: Factors, per_pod: int, lws: Mapping[str, Any], findings: Findin
         f"{ranks} ranks ({found.formula}) on {per_pod} devices per pod need {want} pods, "
         f"but the group has {scalars.text(size)}"
     )
-    _add(findings, message, "group-size", {**data, "size": int(size), "wantSize": want})
+    _add(findings, message, "group-size", {**data, "size": int(size), "wantSize": want}, at)
 
 
-def _add(findings: Findings, message: str, note: str, data: Mapping[str, Any]) -> None:
+_HINTS = {
+    "group-size": "leave the size out and it is derived",
+    "not-divisible": "the product of the parallel sizes must be a multiple of the devices per pod",
+    "limits-differ": "give every role the same number, or say unequalRoles in the runtime's lws",
+}
+
+
+def _add(
+    findings: Findings,
+    message: str,
+    note: str,
+    data: Mapping[str, Any],
+    elsewhere: Position | None = None,
+) -> None:
+    """One finding at the group's size, or *elsewhere* when nobody wrote a size."""
     path: Path = ("runtime", "lws", "size")
-    findings.add(
-        "E_TOPOLOGY",
-        message,
-        path,
-        note=note,
-        data=data,
-        hint="leave the size out and it is derived" if note == "group-size" else "",
-    )
+    at = None if findings.document.place(path) is not None else elsewhere
+    findings.add("E_TOPOLOGY", message, path, at=at, note=note, data=data, hint=_HINTS[note])
 
 
 __all__ = ["Factors", "accelerators", "check", "devices", "factors", "field_name", "is_accelerator"]

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from valuesmith import topology
+from valuesmith.diagnostics import Position
 from valuesmith.records import dataclass
 from valuesmith.runtimes import flavors, ranks, scalars
 from valuesmith.runtimes.document import Part, mapping
@@ -65,7 +66,8 @@ def decide(request: Request, document: Part, layers: Layers, findings: Findings)
             hint="raise the devices per pod, or lower the parallel sizes",
         )
         return Sizing(resource, per_pod, size, False, found.ranks)
-    if not group and found.ranks and count and found.ranks != count and given is None:
+    told = any(item.note == "not-divisible" for item in findings.items)
+    if not group and found.ranks and count and found.ranks != count and given is None and not told:
         _does_not_fill(found, per_pod, findings)
     return Sizing(resource, per_pod, size, group, found.ranks)
 
@@ -130,7 +132,9 @@ def _per_pod(
     if literal is not None:
         text = f"limits of the runtime {request.runtime.name}"
         return next(iter(ranks.accelerators(own))), derived(literal, text, kind="runtime")
-    return resource, _from_nodes(request, found, findings)
+    return resource, _from_nodes(
+        request, found, findings, findings.document.place(_widest(found, layers, role))
+    )
 
 
 def _limits_differ(name: str, setting: Setting, limit: tuple[str, str], findings: Findings) -> None:
@@ -145,8 +149,11 @@ def _limits_differ(name: str, setting: Setting, limit: tuple[str, str], findings
     )
 
 
-def _from_nodes(request: Request, found: Factors, findings: Findings) -> Leaf:
-    """Devices per pod when no limit is given: the ranks, even over as few nodes as hold them."""
+def _from_nodes(request: Request, found: Factors, findings: Findings, widest: Position | None) -> Leaf:
+    """Devices per pod when no limit is given: the ranks, even over as few nodes as hold them.
+
+    *widest* is the place of the largest parallel size.
+    """
     per_node = request.gpus_per_node
     node = int(per_node.value) if per_node is not None else 8
     reads = [("NodeConfig.num_gpus_per_node", per_node)] if per_node is not None else []
@@ -159,7 +166,8 @@ def _from_nodes(request: Request, found: Factors, findings: Findings) -> Leaf:
     total, formula = (found.ranks, found.formula) if found.ranks else (own.ranks or 1, own.formula)
     given = _given_size(request)
     nodes = int(given.value) if given is not None else -(-total // node)
-    at = per_node.at if per_node is not None else None
+    said = next((leaf for leaf in (given, per_node) if leaf is not None and leaf.is_user), None)
+    at = said.at if said is not None else widest or (per_node.at if per_node is not None else None)
     if nodes > 1 and not found.ranks and not request.runtime.groups:
         name = request.runtime.name
         findings.add(
