@@ -86,8 +86,8 @@ def check(rendering: Rendering, wishes: Wishes) -> Checked:
 def _commands(rendering: Rendering, wishes: Wishes) -> tuple[list[Diagnostic], int]:
     """Problems of command lines that stand in the manifest alone, as a runtime's do; how many flags were looked at.
 
-    A flag that is given once more is the last word there, as arguments of a request are appended: a warning. Words
-    that nobody wrote are wrong for the image.
+    A flag that is given once more is the last word there, as arguments of a request are appended: a warning, as is a
+    release that is too old to be known. Words that nobody wrote are wrong for the image.
     """
     contents = commands.of_text(rendering.manifest, MANIFEST)
     config = rendering.resolved.deployment.config
@@ -98,7 +98,7 @@ def _commands(rendering: Rendering, wishes: Wishes) -> tuple[list[Diagnostic], i
     for item in rendered.check(contents, allow_unknown_flags=wishes.allow_unknown_flags):
         if not any(_says(_text_at(item.at), text) for text in texts):
             item = replace(item, at=image or item.at)
-        found.append(replace(item, severity="warning") if item.code == "VS425" else item)
+        found.append(replace(item, severity="warning") if item.code in ("VS425", "VS426") else item)
     looked_at = [item.words for item in contents.commands if rendered.releases(item.image)]
     return found, sum(word.startswith("--") for words in looked_at for word in words)
 

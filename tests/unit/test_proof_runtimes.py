@@ -59,6 +59,11 @@ def test_an_appended_flag_is_the_last_word_and_warned_of() -> None:
     assert told(over) == [("VS425", "warning", "<mapping>")]
 
 
+def test_a_release_that_is_too_old_to_be_known_is_warned_of() -> None:
+    over = {"runtime": "vllm", "image": "vllm/vllm-openai:v0.7.3"}
+    assert told(over) == [("VS426", "warning", "<mapping>")]
+
+
 def test_flags_of_an_unknown_image_are_not_counted_as_checked() -> None:
     found = checked({"runtime": "vllm", "image": "reg.example.com/x/mine:2"})
     assert found.flags == 0
