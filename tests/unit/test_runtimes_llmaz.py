@@ -118,6 +118,40 @@ def test_several_hosts_in_the_older_spelling() -> None:
     )
 
 
+SIZES = """\
+apiVersion: llmaz.io/v1alpha1
+kind: BackendRuntime
+metadata: {{name: odd}}
+spec:
+  commands: [serve]
+  multiHostCommands: {{leader: [lead], worker: [work]}}
+  image: a/b
+  version: "1"
+  {spec}
+  recommendedConfigs:
+    - name: default
+      args: [--flag]
+      {config}
+"""
+AMOUNTS = "resources: {limits: {memory: 8Gi}}"
+SHARED_MEMORY = "sharedMemorySize: 2Gi"
+
+
+@pytest.mark.parametrize("place", ["spec", "config"])
+@pytest.mark.parametrize("size", [1, 2])
+def test_sizes_of_pods_hold_on_one_host_and_on_several(tmp_path: Path, place: str, size: int) -> None:
+    indent = "\n  " if place == "spec" else "\n      "
+    given = {"spec": "", "config": "", place: f"{AMOUNTS}{indent}{SHARED_MEMORY}"}
+    path = runtime_file(tmp_path, SIZES.format(**given))
+    sizes = f"Workers: {{agg: {{tensor_parallel_size: 8, pipeline_parallel_size: {size}}}}}"
+    roles = resolved(sizes, path, LOCAL).roles
+    assert set(roles) == ({"main"} if size == 1 else {"leader", "worker"})
+    for role in roles.values():
+        assert role.data["sharedMemory"] == "2Gi"
+        assert role.data["resources"]["limits"]["memory"] == "8Gi"
+        assert role.data.get("args", []) == (["--flag"] if role.name == "main" else [])
+
+
 def test_one_host_in_the_older_spelling() -> None:
     found = resolved("", shipped("vllm-v0.1.1"), LOCAL)
     assert list(found.roles) == ["main"]

@@ -41,6 +41,7 @@ _KNOWN = (
     "scaleTriggers",
     "sharedMemorySize",
 )
+_NOTHING = Part(None)
 _PROBES = {"startupProbe": "startup", "livenessProbe": "liveness", "readinessProbe": "readiness"}
 
 
@@ -66,11 +67,12 @@ def convert(manifest: Part) -> Part:
     made.put(("runtime", "image", "tag"), _tag(spec.inside("version")))
     made.value(("runtime", "ports"), {"http": PORT})
     made.value(("runtime", "model", "mountPath"), MOUNT_PATH)
+    configs = _configs(spec)
     _role(made, "main", spec, _commands(spec))
     for role, piece in entries(spec.inside("multiHostCommands")):
-        _role(made, role, spec, piece)
+        _role(made, role, spec, piece, configs.get(DEFAULT_CONFIG, Part(None)))
         made.value(("runtime", "lws"), {"startupPolicy": "LeaderCreated", "leaderWaits": True})
-    for name, piece in _configs(spec).items():
+    for name, piece in configs.items():
         _config(made, name, piece)
     return made.part()
 
@@ -100,7 +102,8 @@ def _commands(spec: Part) -> Part:
     return spec.inside(key)
 
 
-def _role(made: Assembly, role: str, spec: Part, command: Part) -> None:
+def _role(made: Assembly, role: str, spec: Part, command: Part, config: Part = _NOTHING) -> None:
+    """One role; of *config* it takes the pod's sizes, as its words are for one host."""
     at: Path = ("runtime", "roles", role)
     made.value(at, {}, command.place(()) or spec.place(()))
     if command.data is not None:
@@ -108,8 +111,10 @@ def _role(made: Assembly, role: str, spec: Part, command: Part) -> None:
     if items(spec.at("envs")):
         made.put((*at, "env"), spec.inside("envs"))
     made.value((*at, "terminationGracePeriodSeconds"), GRACE_SECONDS)
-    if spec.at("resources") is not None:
-        made.put((*at, "resources"), spec.inside("resources"))
+    for key, name in (("resources", "resources"), ("sharedMemorySize", "sharedMemory")):
+        given = next((part for part in (spec, config) if part.at(key) is not None), None)
+        if given is not None:
+            made.put((*at, name), given.inside(key))
     if role == "worker":
         made.value((*at, "ports"), [])
         return
