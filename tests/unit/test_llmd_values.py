@@ -644,6 +644,59 @@ def test_what_llmd_cannot_do_is_an_error(over: dict[str, Any], code: str, said: 
     assert any(said in message for _, message in found)
 
 
+SPLIT = {"prefill": PREFILL, "decode": {**DECODE, "tensor_parallel_size": 16}}
+SGLANG = {"backend": "sglang", "version": "0.5.9"}
+
+
+@pytest.mark.parametrize(
+    ("found", "port", "said"),
+    [
+        (
+            lambda over, t: disagg(over, target=t),
+            8200,
+            "8200 is taken by the engine behind the routing proxy",
+        ),
+        (lambda over, t: disagg(over, target=t), 5600, "5600 is taken by the NIXL side channel"),
+        (
+            lambda over, t: disagg(over, target=t, **SGLANG),
+            8998,
+            "8998 is taken by the bootstrap server of prefill",
+        ),
+        (lambda over, t: wide(over, target=t), 8195, "up to 8202, and 8200 is taken by the engine"),
+        (
+            lambda over, t: wide(over, target=t),
+            9250,
+            "up to 9257, and 9256 is taken by the ranks' supervisor",
+        ),
+        (lambda over, t: wide(over, target=t), 13345, "13345 is taken by the place where the pods"),
+        (
+            lambda over, t: resolved(SPLIT, over, target=t, version="0.23.0"),
+            29500,
+            "29500 is taken by the place",
+        ),
+        (
+            lambda over, t: resolved(SPLIT, over, target=t, **SGLANG),
+            20000,
+            "20000 is taken by the place",
+        ),
+    ],
+)
+@pytest.mark.parametrize("target", ["llm-d-helm", "llm-d-kustomize"])
+def test_a_port_that_something_else_of_the_pod_has(
+    found: Any, port: int, said: str, target: str
+) -> None:
+    over = {"ServiceConfig": {"port": port}, "LlmdConfig": {"workload": "disaggregatedset"}}
+    (item,) = errors(lambda: found(over, target))
+    assert item[0] == "VS519"
+    assert said in item[1]
+
+
+@pytest.mark.parametrize("port", [9256, 13345, 29500, 20000, 8998])
+def test_a_port_that_nothing_of_the_pod_has(port: int) -> None:
+    found = disagg({"ServiceConfig": {"port": port}})
+    assert found.values["routing"]["servicePort"] == port
+
+
 def test_several_mistakes_are_told_together() -> None:
     over = {
         "LlmdConfig": {"accelerator_type": "nvida", "routing_connector": "nixlv3", "log_level": "x"}

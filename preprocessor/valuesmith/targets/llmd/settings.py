@@ -86,25 +86,11 @@ def settings(deployment: Deployment, problems: Collector) -> Settings:
         secret=_secret(config),
         pull_secrets=site.pull_secrets(config),
         proxy=proxy,
-        port=_port(config, proxy, problems),
+        port=int(config.value("ServiceConfig.port") or facts_table()["ports"]["service"]),
         log_level=log_level,
         monitoring=flag(config, "monitoring_enabled"),
         multinode=multinode,
     )
-
-
-def _port(config: Tree, proxy: Proxy | None, problems: Collector) -> int:
-    """The port that clients of a pod use."""
-    table = facts_table()["ports"]
-    leaf = given(config, "ServiceConfig", "port")
-    port = int(leaf.value) if leaf is not None else int(table["service"])
-    taken = {table["nixl"]: "the NIXL side channel", table["supervisor"]: "the ranks' supervisor"}
-    if proxy is not None:
-        taken[table["proxied"]] = "the engine behind the routing proxy"
-    if port in taken:
-        at = leaf.at if leaf is not None else None
-        problems.error("VS519", f"ServiceConfig.port {port} is taken by {taken[port]}", at)
-    return port
 
 
 def _served(config: Tree, problems: Collector) -> tuple[Leaf, str]:

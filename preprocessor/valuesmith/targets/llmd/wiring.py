@@ -8,7 +8,7 @@ from typing import Any
 
 from valuesmith.arguments import arguments
 from valuesmith.deployment import Deployment, Process, Role
-from valuesmith.diagnostics import Collector
+from valuesmith.diagnostics import Collector, Diagnostic
 from valuesmith.records import dataclass
 from valuesmith.targets.llmd.facts import at_least, facts_table
 from valuesmith.targets.llmd.settings import Settings
@@ -16,6 +16,12 @@ from valuesmith.topology import Sizes
 
 # Ports that an InferencePool may have.
 POOL_PORTS = 8
+# Flags that name the port where the pods of a worker meet, and the port's name in `data/llmd.yaml`.
+MEETING = {
+    "data-parallel-rpc-port": "data_parallel_rpc",
+    "master-port": "master",
+    "dist-init-addr": "dist_init",
+}
 SHELL = ("/bin/sh", "-c")
 START_RANK = 'exec "$@" --data-parallel-start-rank "$((LWS_WORKER_INDEX * {local}))"'
 FOLLOWERS = '[ "$LWS_WORKER_INDEX" = 0 ] || set -- "$@" --headless; exec "$@"'
@@ -88,7 +94,7 @@ def server(deployment: Deployment, role: Role, settings: Settings, problems: Col
     flags = {name: leaf.value for name, leaf in role.process.args.items()}
     flags |= _address(deployment.backend, settings, port)
     spread = _spread(deployment, role, sizes, local, problems)
-    return Server(
+    found = Server(
         role=role,
         section="prefill" if role.name == "prefill" else "decode",
         port=port,
@@ -110,6 +116,37 @@ def server(deployment: Deployment, role: Role, settings: Settings, problems: Col
         leader_serves=spread.leader_serves,
         probes=_probes(deployment.backend, port, nodes, spread),
     )
+    _check_ports(deployment, found, problems)
+    return found
+
+
+def _check_ports(deployment: Deployment, item: Server, problems: Collector) -> None:
+    """The ports for clients are nobody else's in the pod."""
+    ports, flags = facts_table()["ports"], item.flags
+    met = [ports[key] for flag, key in MEETING.items() if flag in flags]
+    taken = dict.fromkeys(met, "the place where the pods of a worker meet")
+    if item.transfers and deployment.backend == "vllm":
+        taken[ports["nixl"]] = "the NIXL side channel"
+    if "disaggregation-bootstrap-port" in flags:
+        taken[int(flags["disaggregation-bootstrap-port"])] = "the bootstrap server of prefill"
+    if item.ranks > 1:
+        taken[ports["supervisor"]] = "the ranks' supervisor"
+    if item.proxied:
+        taken |= dict.fromkeys(item.ports, "the engine behind the routing proxy")
+    clash = next((port for port in item.public_ports if port in taken), None)
+    if clash is not None:
+        leaf = deployment.config.leaf("ServiceConfig", "port")
+        which = (
+            f" serves {item.ranks} ranks, up to {item.public_ports[-1]}, and {clash}"
+            if item.ranks > 1
+            else ""
+        )
+        told = Diagnostic(
+            "VS519",
+            f"ServiceConfig.port {item.first}{which} is taken by {taken[clash]}",
+            leaf.at if leaf is not None else None,
+        )
+        problems.items += [told] if told not in problems.items else []
 
 
 def _command(process: Process) -> tuple[str, ...]:
