@@ -578,3 +578,47 @@ def test_sizes_that_do_not_add_up_are_told_once_at_what_a_person_wrote(
     assert found.at is not None
     assert found.at.text == said
     assert found.hint
+
+
+@pytest.mark.parametrize(
+    ("runtime", "role", "words", "name"),
+    [
+        ("vllm", "main", ["--tensor-parallel-size=4"], "TP"),
+        ("vllm", "main", ["--tensor_parallel_size", "4"], "TP"),
+        ("vllm", "leader", ["--master-port=1"], "MASTER_PORT"),
+        ("vllm", "worker", ["--node-rank", "3"], "WorkerIndex"),
+        ("sglang", "main", ["--port=1"], "HttpPort"),
+        ("tgi", "main", ["--port", "1"], "HttpPort"),
+        ("trtllm-serve", "main", ["--tp_size=2"], "TP"),
+    ],
+)
+def test_an_argument_that_the_runtime_fills_is_not_given_again(
+    runtime: str, role: str, words: list[str], name: str
+) -> None:
+    pods = 1 if role == "main" else 2
+    (found,) = refused(
+        f"""
+        Workers: {{agg: {{tensor_parallel_size: {8 * pods}}}}}
+        NodeConfig: {{num_gpus_per_node: 8}}
+        RuntimeConfig: {{roles: {{{role}: {{args: {words}}}}}}}
+        """,
+        runtime,
+    )
+    assert (found.code, found.message.rpartition(" ")[2]) == ("E_OVERRIDE", name)
+    assert found.at is not None
+    assert found.hint
+
+
+def test_engine_words_do_not_give_it_again_either_and_other_words_are_free() -> None:
+    (found,) = refused("Workers: {agg: {extra_cli_args: [--port, '1', --max-num-seqs, '4']}}", "vllm")
+    assert (found.code, found.message) == (
+        "E_OVERRIDE",
+        "--port is what the runtime fills with HttpPort",
+    )
+    free = "RuntimeConfig: {roles: {main: {args: ['--host=::', --max-num-seqs=4, '-x', a=b]}}}"
+    assert resolved(free, "vllm").roles["main"].data["args"][-4:] == [
+        "--host=::",
+        "--max-num-seqs=4",
+        "-x",
+        "a=b",
+    ]

@@ -14,6 +14,7 @@ from valuesmith.runtimes import (
     building,
     builtins,
     claimed,
+    filled,
     handlers,
     layers,
     models,
@@ -122,6 +123,7 @@ def resolve(deployment: Deployment, runtime: Runtime) -> Resolved:
         _check(request, rendering, sizes, own)
         used = set().union(*(role.names() for role in rendering.roles.values()))
         claimed.check(request, sources, used, own)
+        filled.check(request, document, own)
     # What was said about sizes here is more exact than what follows from it there.
     rest = [f for f in rendering.findings if f.code != "E_TOPOLOGY" or not own.items]
     found = tuple(dict.fromkeys(item.diagnostic() for item in [*own.items, *rest]))
