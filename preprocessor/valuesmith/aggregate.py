@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from valuesmith import cluster, facts, naming, releases, topology
+from valuesmith import cluster, facts, naming, releases, searched, topology
 from valuesmith.deployment import ROLES, Deployment, Role
 from valuesmith.diagnostics import (
     Collector,
@@ -248,6 +248,7 @@ def build(tree: Tree) -> Deployment:
         ConfigError: when counts of workers are missing or the system is unknown.
     """
     problems = Collector()
+    tree = searched.workers(tree)
     mode = tree.value("DynConfig.mode")
     system = tree.leaf("NodeConfig.system_name")
     hardware = facts.hardware(

@@ -7,10 +7,10 @@ DP only without attention DP; TensorRT-LLM TP × PP, its attention DP ranks live
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
+from valuesmith import searched
 from valuesmith.deployment import Plan, Role
 from valuesmith.diagnostics import Collector, Position
 from valuesmith.records import dataclass, replace
@@ -122,16 +122,17 @@ def _check_totals(role: Role, backend: str, sizes: Sizes, config: Tree, problems
         "the rule's gpus_per_worker": role.parameters.get("gpus_per_worker"),
     }
     told: set[int] = set()
-    left_out = _context_parallel(role, backend, world)
+    left_out = searched.context_parallel(role, backend)
     for name, leaf in claims.items():
         if leaf is None or leaf.value is None or leaf.value == world or leaf.value in told:
             continue
         told.add(leaf.value)
         if leaf.value * left_out == world:
+            fewer = f" on {role.replicas.value} workers" if role.name == "agg" else ""
             problems.note(
                 "VS235",
-                f"{role.name} gets the {world} GPUs that its experts are spread over, though {name} says "
-                f"{leaf.value}: the search counted context parallelism of {left_out}, which its file lacks",
+                f"{role.name} gets the {world} GPUs that its experts are spread over{fewer}, though {name} "
+                f"says {leaf.value}: the search counted context parallelism of {left_out}, which its file lacks",
                 leaf.at,
                 "attention runs tensor-parallel on these GPUs instead",
             )
@@ -142,26 +143,6 @@ def _check_totals(role: Role, backend: str, sizes: Sizes, config: Tree, problems
             leaf.at or _place(role, "tensor_parallel_size"),
             _other_counts(backend, sizes),
         )
-
-
-def _context_parallel(role: Role, backend: str, world: int) -> int:
-    """The context parallelism of SGLang's prefill that a saved search result leaves out, else 1.
-
-    Such a result counts attention's GPUs alone, by its sizes and by ``gpus_per_worker``, and its experts go
-    over a multiple of them.
-    """
-    if backend != "sglang" or role.name != "prefill":
-        return 1
-
-    def given(*names: str) -> int:
-        leaves = [role.given.get(name) for name in names]
-        return math.prod(leaf.value for leaf in leaves if leaf is not None)
-
-    attention = given("tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size")
-    experts = given("moe_tensor_parallel_size", "moe_expert_parallel_size", "pipeline_parallel_size")
-    if given("gpus_per_worker") != attention or experts != world or world % attention:
-        return 1
-    return world // attention
 
 
 def _other_counts(backend: str, sizes: Sizes) -> str:

@@ -25,7 +25,7 @@ def test_a_saved_result_asks_for_exactly_its_gpus_and_no_pod_is_larger_than_a_no
     found = resolved(row, target="dynamo")
     rendering = artifacts.render(found, [row["file"]])
     objects = manifest.read(rendering.manifest, "k8s_deploy.yaml")
-    assert sum(pods.gpu_total(objects).values()) == row["gpus_total"]
+    assert pods.total(objects, found.deployment.hardware.resource) == row["gpus_total"]
     per_node = found.deployment.config.value("NodeConfig.num_gpus_per_node")
     for view in pods.pods(objects):
         for container in view.containers:

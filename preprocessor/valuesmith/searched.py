@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What saved search results leave out, told by what they hold."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from valuesmith.deployment import Role
+from valuesmith.tree import Leaf, Tree
+
+
+def context_parallel(role: Role, backend: str) -> int:
+    """The context parallelism of *role* that a search counted and its file lacks, else 1."""
+    if role.name == "prefill":
+        return _left_out(role.given, backend)
+    count = role.replicas.origin
+    settled = count.kind == "set" or (count.kind == "derived" and count.reads)
+    return _left_out(role.given, backend) if role.name == "agg" and settled else 1
+
+
+def workers(tree: Tree) -> Tree:
+    """*tree* with as many aggregated workers as the GPUs of the search are enough for.
+
+    A search divides its GPUs by those of one worker, and context parallelism is not among them then. Pairs
+    of prefill and decode workers it counts right.
+    """
+    count = tree.leaf("WorkerConfig.agg_workers")
+    given = {
+        str(path[0]): leaf for path, leaf in tree.under("Workers", "agg").items() if len(path) == 1
+    }
+    each = _left_out(given, tree.value("backend"))
+    if each == 1 or not tree.value("ModelConfig.is_moe") or count is None:
+        return tree
+    if count.origin.kind == "set" or (count.value or 0) < each:
+        return tree
+    fewer = count.because(
+        "derived", count.value // each, f"each has the GPUs of {each} of the search's"
+    )
+    return tree.updated({("WorkerConfig", "agg_workers"): fewer})
+
+
+def _left_out(given: Mapping[str, Leaf], backend: str) -> int:
+    """Such a file counts attention's GPUs alone, by its sizes and by ``gpus_per_worker``, and its experts go
+    over a multiple of them.
+    """
+
+    def product(*names: str) -> int:
+        leaves = (given.get(name) for name in names)
+        return math.prod(leaf.value for leaf in leaves if leaf is not None and leaf.value)
+
+    if backend != "sglang" or "gpus_per_worker" not in given:
+        return 1
+    attention = product("tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size")
+    experts = product("moe_tensor_parallel_size", "moe_expert_parallel_size", "pipeline_parallel_size")
+    if product("gpus_per_worker") != attention or experts % attention:
+        return 1
+    return max(1, experts // attention)
