@@ -14,6 +14,8 @@ from valuesmith.deployment import Deployment
 from valuesmith.diagnostics import ConfigError, Diagnostic
 from valuesmith.records import dataclass
 
+ROUTER_VALUES = "router.values.yaml"
+
 
 @dataclass(frozen=True, slots=True)
 class Checked:
@@ -59,6 +61,9 @@ def rendered(
     lines += [f"  removed: {name} (no longer made)" for name in removed]
     following = apply.replace("{}", _here(Path(output))) or next_command(rendering, output)
     lines.append(f"  next:    {following}")
+    router = "" if apply else router_command(rendering, output)
+    if router:
+        lines.append(f"  then:    {router}")
     return lines
 
 
@@ -127,6 +132,15 @@ def next_command(rendering: Rendering, output: str) -> str:
     if target == "llm-d-kustomize":
         return f"kubectl apply -k {_here(folder)}"
     return f"kubectl apply -f {_here(folder / MANIFEST)}"
+
+
+def router_command(rendering: Rendering, output: str) -> str:
+    """The command that installs llm-d's router, where clients reach the model servers through it; else nothing."""
+    if ROUTER_VALUES not in rendering.files:
+        return ""
+    from valuesmith.targets.llmd import router
+
+    return router.install(rendering.resolved.deployment, _here(Path(output) / ROUTER_VALUES))
 
 
 def _here(path: Path) -> str:

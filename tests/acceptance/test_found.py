@@ -39,6 +39,29 @@ def test_the_next_command_names_the_chart_where_it_is(tmp_path, monkeypatch, cap
     assert "//" not in line.replace("://", "")
 
 
+ROUTER = "helm install {0} oci://ghcr.io/llm-d/charts/llm-d-router-standalone --version v0 -n dynamo "
+
+
+@pytest.mark.parametrize("target", ["llm-d-helm", "llm-d-kustomize"])
+def test_the_router_is_installed_where_it_is_the_way_in(tmp_path, monkeypatch, capsys, target):
+    monkeypatch.chdir(tmp_path)
+
+    def then(source, *words):
+        assert cli.run(["render", str(ROOT / "examples" / source), "--target", target, *words]) == 0
+        lines = capsys.readouterr().err.splitlines()
+        return [line.removeprefix("  then:    ") for line in lines if line.startswith("  then:")]
+
+    guide = "LLM-D/guides/pd-disaggregation/router/pd-disaggregation.values.yaml"
+    assert then("qwen3-32b-disagg.yaml", "-o", "out") == [
+        ROUTER.format("qwen3-32b-disagg-router")
+        + f"-f {guide} -f out/router.values.yaml   # LLM-D: a checkout of llm-d"
+    ]
+    own = [ROUTER.format("qwen3-32b-agg-router") + "-f agg/router.values.yaml"]
+    expected = own if target == "llm-d-kustomize" else []
+    assert then("qwen3-32b-agg.yaml", "-o", "agg") == expected
+    assert then("qwen3-32b-disagg.yaml", "-o", "k", "--format", "kustomize") == []
+
+
 def test_the_next_command_is_relative_inside_the_checkout(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(ROOT)
     assert cli.run(["render", str(INPUT), "-o", str(tmp_path / "out")]) == 0

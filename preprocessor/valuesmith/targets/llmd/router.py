@@ -10,6 +10,7 @@ from valuesmith.deployment import Deployment
 from valuesmith.diagnostics import Collector, Diagnostic
 from valuesmith.records import dataclass
 from valuesmith.targets.llmd import helm, kustomize
+from valuesmith.targets.llmd.facts import facts_table
 from valuesmith.targets.llmd.kustomize import WORKER_INDEX
 from valuesmith.targets.llmd.settings import settings
 from valuesmith.targets.llmd.wiring import server
@@ -45,6 +46,25 @@ def values(deployment: Deployment) -> Tree:
         }
     }
     return Tree(flatten(shaped))
+
+
+def install(deployment: Deployment, values_file: str) -> str:
+    """The command that installs the router over the pods; nothing where a Service of theirs is the way in.
+
+    With prefill and decode apart, llm-d's guide chooses the plugins that split a request.
+    """
+    module = kustomize if deployment.target == "llm-d-kustomize" else helm
+    if module.service_url(deployment) != helm.router_url(deployment):
+        return ""
+    config, chart = deployment.config, facts_table()["router"]
+    files = [chart["guide"]] if deployment.mode == "disagg" else []
+    given = " ".join(f"-f {name}" for name in (*files, values_file))
+    remark = f"   # {chart['remark']}" if files else ""
+    name, namespace = config.value("K8sConfig.name"), config.value("K8sConfig.k8s_namespace")
+    return (
+        f"helm install {name}-router {chart['chart']} --version {chart['version']} "
+        f"-n {namespace} {given}{remark}"
+    )
 
 
 @dataclass(frozen=True, slots=True)
