@@ -304,8 +304,18 @@ def test_unknown_transport_is_refused() -> None:
         ("trtllm", "agg", "", ""),
     ],
 )
-def test_a_model_family_needs_flags(backend: str, role: str, system: str, flags: str) -> None:
-    found = facts.model_facts("deepseek-ai/DeepSeek-V4-Pro", backend, role, system)
+@pytest.mark.parametrize(
+    "model",
+    [
+        "deepseek-ai/DeepSeek-V4-Pro",
+        "sgl-project/DeepSeek-V4-Flash-FP8",
+        "nvidia/DeepSeek-V4-Flash-NVFP4",
+    ],
+)
+def test_a_model_family_needs_flags(
+    model: str, backend: str, role: str, system: str, flags: str
+) -> None:
+    found = facts.model_facts(model, backend, role, system)
     assert " ".join(sorted(item.flag for item in found)) == flags
 
 
