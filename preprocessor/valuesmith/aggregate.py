@@ -90,6 +90,7 @@ def decide(tree: Tree, options: Options) -> tuple[Tree, tuple[Diagnostic, ...]]:
     tree = tree.updated(_option_leaves(options))
     problems = Collector()
     topology.check_names_given(tree, problems)
+    searched.check_memory(tree, problems)
     target = _target(tree, problems)
     backend = _backend(tree, target, problems)
     problems.raise_errors()

@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping
 
 from valuesmith.deployment import Role
+from valuesmith.diagnostics import Collector
 from valuesmith.tree import Leaf, Tree
 
 
@@ -38,6 +39,16 @@ def workers(tree: Tree) -> Tree:
         "derived", count.value // each, f"each has the GPUs of {each} of the search's"
     )
     return tree.updated({("WorkerConfig", "agg_workers"): fewer})
+
+
+def check_memory(tree: Tree, problems: Collector) -> None:
+    """A note where a result that was made without a search says that its model is too large for its GPUs."""
+    fits, size = (tree.leaf(f"ModelConfig.{name}") for name in ("fits_in_memory", "required_tp"))
+    if fits is None or fits.value is not False:
+        return
+    enough = f"; tensor parallelism of {size.value} would do" if size is not None and size.value else ""
+    message = "ModelConfig.fits_in_memory is false: the model may be too large for the GPUs of a worker"
+    problems.note("VS237", f"{message}{enough}", fits.at, "use a larger system, or larger workers")
 
 
 def _left_out(given: Mapping[str, Leaf], backend: str) -> int:

@@ -90,3 +90,12 @@ def test_other_totals_of_aggregated_workers_are_refused(
 def test_a_number_of_workers_that_set_says_holds() -> None:
     made = resolved(aggregated(32), sets=("WorkerConfig.agg_workers=3",))
     assert [role.replicas.value for role in made.deployment.roles] == [3]
+
+
+def test_a_model_that_does_not_fit_is_told_once_and_made() -> None:
+    said = {"ModelConfig": {"fits_in_memory": False, "required_tp": 16}}
+    (note,) = [text for text in found(dynamo_inputs.agg(**said), "note") if "VS237" in text]
+    assert note.endswith("for the GPUs of a worker; tensor parallelism of 16 would do")
+    for fits in (True, None):
+        said["ModelConfig"]["fits_in_memory"] = fits
+        assert not [text for text in found(dynamo_inputs.agg(**said), "note") if "VS237" in text]
