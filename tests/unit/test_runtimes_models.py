@@ -24,7 +24,7 @@ REMOVED_FROM_LLAMACPP = {"--draft", "--draft-n", "--draft-max", "--draft-min", "
 
 
 def model(path: str) -> str:
-    return f"ServiceConfig: {{model_path: {path}, served_model_name: m}}\n"
+    return f"ServiceConfig: {{model_path: '{path}'}}\n"
 
 
 def arguments(text: str, runtime: str, path: str, role: str = "main") -> list[str]:

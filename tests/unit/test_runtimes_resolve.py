@@ -313,7 +313,7 @@ def test_malformed_flavors() -> None:
 
 
 def model(path: str) -> str:
-    return f"ServiceConfig: {{model_path: '{path}', served_model_name: x}}\n"
+    return f"ServiceConfig: {{model_path: '{path}'}}\n"
 
 
 @pytest.mark.parametrize(

@@ -269,3 +269,90 @@ def test_the_url_of_the_service_follows_its_port() -> None:
         "http://dynamo-agg-frontend.dynamo.svc.cluster.local:8000"
     )
     assert lws.service_url(deployment(VLLM.format("values: {service: {port: 80}}"))).endswith(":80")
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "plan"),
+    [
+        ("replicas", 2, "has 1"),
+        ("replicas", 0, "has 1"),
+        ("size", 4, "has 1"),
+        ("gpusPerPod", 4, "has 1"),
+        ("ranks", 3, "has 1"),
+        ("kind", "LeaderWorkerSet", "has Deployment"),
+    ],
+)
+def test_what_the_plan_decides_is_not_laid_over(key: str, value: Any, plan: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        shaped(VLLM.format(f"values: {{{key}: {value}}}"))
+    (found,) = caught.value.diagnostics
+    assert (found.code, found.message) == (
+        "E_OVERRIDE",
+        f"RuntimeConfig.values.{key} is {value}, but the plan {plan}",
+    )
+    assert found.at is not None
+    assert found.hint
+    assert shaped(VLLM.format("values: {replicas: null, size: 1, kind: Deployment}"))
+
+
+def test_a_restart_policy_of_a_newer_controller_is_refused() -> None:
+    text = (
+        "Workers: {{agg: {{tensor_parallel_size: 16}}}}\n"
+        "RuntimeConfig: {{runtime: vllm, lwsVersion: '{}', values: {{group: {{restartPolicy: {}}}}}}}"
+    )
+    with pytest.raises(ConfigError) as caught:
+        shaped(text.format("0.8.0", "RecreateGroupAfterStart"))
+    (found,) = caught.value.diagnostics
+    assert (found.code, found.message) == (
+        "E_UNAVAILABLE",
+        "LeaderWorkerSet 0.8.0 has no restart policy RecreateGroupAfterStart; it came with 0.9.0",
+    )
+    assert found.at is not None
+    shaped(text.format("0.9.0", "RecreateGroupAfterStart"))
+    shaped(text.format("0.8.0", "RecreateGroupOnPodRestart"))
+
+
+OLLAMA = "ServiceConfig: {{model_path: '{}'{}}}\n"
+
+
+@pytest.mark.parametrize("path", ["qwen3:8b", "ollama://qwen3:8b"])
+@pytest.mark.parametrize("named", ["", ", served_model_name: 'qwen3:8b'"])
+def test_ollama_serves_a_model_under_its_own_name(path: str, named: str) -> None:
+    values = plain("RuntimeConfig: {runtime: ollama}", OLLAMA.format(path, named))
+    assert values["servedModelName"] == "qwen3:8b"
+    assert values["benchmark"]["args"]["model"] == "qwen3:8b"
+    with pytest.raises(ConfigError) as caught:
+        plain("RuntimeConfig: {runtime: ollama}", OLLAMA.format(path, ", served_model_name: other"))
+    (found,) = caught.value.diagnostics
+    assert (found.code, found.message) == (
+        "E_MODEL",
+        "Ollama serves qwen3:8b under this name, not as other",
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "known"),
+    [
+        ("org/name@v1", "org/name"),
+        ("hf://org/name", "org/name"),
+        ("pvc://c/x/y", "/workspace/model_cache/x/y"),
+        ("org/name", "org/name"),
+    ],
+)
+def test_a_model_without_a_name_is_served_and_measured_as_the_engine_knows_it(
+    path: str, known: str
+) -> None:
+    values = plain("RuntimeConfig: {runtime: vllm}", f"ServiceConfig: {{model_path: '{path}'}}\n")
+    args = values["benchmark"]["args"]
+    assert (values["servedModelName"], args["model"], args["tokenizer"]) == (known,) * 3
+    assert f"--served-model-name={known}" in values["leader"]["args"]
+    named = plain(
+        "RuntimeConfig: {runtime: vllm}\nBenchConfig: {tokenizer: org/tokenizer}",
+        f"ServiceConfig: {{model_path: '{path}', served_model_name: mine}}\n",
+    )
+    args = named["benchmark"]["args"]
+    assert (named["servedModelName"], args["model"], args["tokenizer"]) == (
+        "mine",
+        "mine",
+        "org/tokenizer",
+    )

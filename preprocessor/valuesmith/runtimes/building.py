@@ -230,9 +230,12 @@ def _context(request: Request, sources: Mapping[str, models.Model]) -> dict[str,
 
 
 def served_name(request: Request, sources: Mapping[str, models.Model]) -> str:
-    """The name that clients use."""
-    given = request.text("ServiceConfig", "served_model_name")
-    return given or (sources["main"].path if "main" in sources else "")
+    """The name that clients use: the one that is given, else what the engine gets for the model."""
+    given = request.leaf("ServiceConfig", "served_model_name")
+    main = sources.get("main")
+    if main is not None and (given is None or not given.is_user or main.kind == "ollama"):
+        return main.path
+    return "" if given is None else str(given.value)
 
 
 def _deployment(made: Assembly, request: Request, sizing: Sizing | None) -> None:

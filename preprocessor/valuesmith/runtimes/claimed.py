@@ -25,7 +25,19 @@ def of(request: Request) -> dict[str, models.Model]:
     if request.draft is not None:
         found["draft"] = request.model(request.draft)
     _check_claims(request, found)
+    _check_name(request, found)
     return found
+
+
+def _check_name(request: Request, sources: Mapping[str, models.Model]) -> None:
+    """Ollama serves a model under the name that it is pulled by."""
+    main, name = sources.get("main"), request.leaf("ServiceConfig", "served_model_name")
+    if main is None or main.kind != "ollama" or name is None or not name.is_user:
+        return
+    if name.value not in (main.path, f"ollama://{main.path}"):
+        message = f"Ollama serves {main.path} under this name, not as {name.value}"
+        hint = "leave ServiceConfig.served_model_name out"
+        raise ConfigError(Diagnostic("E_MODEL", message, name.at, hint))
 
 
 def _source(request: Request, use: str) -> Leaf | None:

@@ -8,7 +8,9 @@ from decimal import Decimal
 from typing import Any
 
 _QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][-+]?[0-9]+)?")
-HINT = "a number with at most one of m, k, M, G, T, P, E, Ki, Mi, Gi, Ti, Pi, Ei behind it, such as 100Gi"
+HINT = (
+    "a number with at most one of m, k, M, G, T, P, E, Ki, Mi, Gi, Ti, Pi, Ei behind it, such as 100Gi"
+)
 _SCALES = {
     "n": Decimal("1e-9"),
     "u": Decimal("1e-6"),

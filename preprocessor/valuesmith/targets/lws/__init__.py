@@ -11,7 +11,7 @@ from valuesmith.deployment import Deployment, Plan
 from valuesmith.diagnostics import Collector, ConfigError, Diagnostic
 from valuesmith.records import replace
 from valuesmith.references import no_reference, parse_reference
-from valuesmith.runtimes import Resolved, quantities
+from valuesmith.runtimes import Resolved, builtins, quantities
 from valuesmith.targets import benchmark, site
 from valuesmith.targets.lws import overlay
 from valuesmith.targets.lws import pods as lws_pods
@@ -20,6 +20,8 @@ from valuesmith.tree import Leaf, Tree, derived, flatten
 
 GROUP_NAME_LIMIT = 50
 NAME_LIMIT = 53
+AFTER_START = "RecreateGroupAfterStart"
+AFTER_START_SINCE = (0, 9, 0)
 
 
 def values(deployment: Deployment, resolved: Resolved | None = None) -> Tree:
@@ -52,11 +54,40 @@ def values(deployment: Deployment, resolved: Resolved | None = None) -> Tree:
         shaped["ranks"] = derived(found.sizing.ranks, text, *_parallel(found))
     if found.sizing.group:
         shaped["group"] = _group(found)
-    shaped["benchmark"] = benchmark.values(deployment)
+    shaped["benchmark"] = _benchmark(deployment, found)
     over = deployment.config.leaf("RuntimeConfig", "values")
-    tree = overlay.laid(Tree(flatten(shaped)), over)
+    planned = Tree(flatten(shaped))
+    overlay.check(planned, over)
+    tree = overlay.laid(planned, over)
     _check_memory(tree)
+    _check_restarts(tree, deployment)
     return tree
+
+
+def _benchmark(deployment: Deployment, found: Resolved) -> Nested:
+    """The benchmark's values; what it asks for by default is what is served, and no URI of ours."""
+    shaped = benchmark.values(deployment)
+    main = found.sources.get("main")
+    names = {"model": found.served_name, "tokenizer": main.path if main is not None else ""}
+    for key, name in names.items():
+        leaf, given = shaped.get("args", {}).get(key), deployment.config.leaf("BenchConfig", key)
+        if leaf is not None and name and not (given is not None and given.is_user):
+            shaped["args"][key] = leaf.because("mapped", name, f"how {leaf.value} is known there")
+    return shaped
+
+
+def _check_restarts(tree: Tree, deployment: Deployment) -> None:
+    policy = tree.leaf("group", "restartPolicy")
+    stated = deployment.config.leaf("RuntimeConfig", "lwsVersion")
+    if policy is None or policy.value != AFTER_START or stated is None or stated.value is None:
+        return
+    if builtins.version(str(stated.value)) < AFTER_START_SINCE:
+        since = ".".join(map(str, AFTER_START_SINCE))
+        message = (
+            f"LeaderWorkerSet {stated.value} has no restart policy {AFTER_START}; it came with {since}"
+        )
+        hint = "use RecreateGroupOnPodRestart, or a newer controller"
+        raise ConfigError(Diagnostic("E_UNAVAILABLE", message, policy.at, hint))
 
 
 def _check_memory(tree: Tree) -> None:

@@ -7,8 +7,36 @@ from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from typing import Any
 
+from valuesmith.diagnostics import Collector
 from valuesmith.records import replace
 from valuesmith.tree import Leaf, Origin, Path, Tree, dotted
+
+# What the plan decides of the chart's values, and what to change instead.
+PLANNED = {
+    "kind": "the parallel sizes and the devices per pod decide it",
+    "size": "set RuntimeConfig.size, or the parallel sizes",
+    "gpusPerPod": "set the flavor's limits, NodeConfig.num_gpus_per_node or the parallel sizes",
+    "ranks": "the parallel sizes decide it",
+    "replicas": "set WorkerConfig.agg_workers",
+}
+
+
+def check(planned: Tree, given: Leaf | None) -> None:
+    """Refuse values that the plan decides; ``replicas: null`` leaves them to an autoscaler.
+
+    Raises:
+        ConfigError: with every one of them.
+    """
+    if given is None or not isinstance(given.value, Mapping):
+        return
+    problems = Collector()
+    for key, hint in PLANNED.items():
+        leaf, value = planned.leaf(key), given.value.get(key)
+        if value is not None and (leaf is None or value != leaf.value):
+            plan = "has none" if leaf is None else f"has {leaf.value}"
+            message = f"RuntimeConfig.values.{key} is {value}, but the plan {plan}"
+            problems.error("E_OVERRIDE", message, given.place((key,)), hint)
+    problems.raise_errors()
 
 
 def laid(tree: Tree, given: Leaf | None) -> Tree:
