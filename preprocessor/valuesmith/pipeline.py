@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from valuesmith import aggregate, cluster, inputs, mapping, rules, topology
+from valuesmith import aggregate, arguments, cluster, inputs, mapping, rules, topology
 from valuesmith.aggregate import Options
-from valuesmith.deployment import Deployment
+from valuesmith.deployment import Deployment, Process
 from valuesmith.diagnostics import Collector, ConfigError, Diagnostic
 from valuesmith.load import Document
 from valuesmith.records import dataclass, field, replace
@@ -60,6 +60,23 @@ class Resolved:
         return self.tree.plain()
 
     @property
+    def commands(self) -> dict[str, list[str]]:
+        """The words of each role's command line, for a run by hand: ``agg``, ``prefill``, ``decode`` …
+
+        A runtime of target ``lws`` has ``leader`` and, for groups, ``worker``.
+        """
+        found = {
+            role.name: _words(role.process)
+            for role in self.deployment.roles
+            if role.process is not None
+        }
+        values = {} if found else self.values
+        own = {name: values[name] for name in ("leader", "worker") if name in values}
+        return found or {
+            name: [*role.get("command", ()), *role.get("args", ())] for name, role in own.items()
+        }
+
+    @property
     def name(self) -> str:
         """The release name."""
         return str(self.deployment.config.value("K8sConfig.name"))
@@ -73,6 +90,11 @@ class Resolved:
         """For each value (or input key) that *key* names or matches as a glob: the steps that led to it."""
         found = self.tree.matching(key) or self.deployment.config.matching(key)
         return {name: list(steps(leaf)) for name, leaf in found.items()}
+
+
+def _words(process: Process) -> list[str]:
+    flags = {name: leaf.value for name, leaf in process.args.items()}
+    return [*process.command, *arguments.arguments(flags, (leaf.value for leaf in process.extra_args))]
 
 
 def resolve(request: Request) -> Resolved:

@@ -77,3 +77,44 @@ def test_importing_the_package_imports_none_of_the_slow_parts():
     code = "import sys, valuesmith; print([m for m in ('jinja2', 'jsonschema', 'yaml', 'click') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("backend", ["vllm", "sglang"])
+@pytest.mark.parametrize("extra", [[], ["--max-lora-rank", "a b"]])
+def test_the_words_of_each_command_line_are_those_of_the_manifest(tmp_path, backend, extra):
+    """For a run by hand, as the scripts and the pods start the engine."""
+    import yaml
+
+    from valuesmith import load, render, resolve
+
+    extra = extra if backend == "vllm" else []
+    source = load(EXAMPLE, sets=[f"Workers.decode.extra_cli_args={extra}", "backend=null"])
+    deployment = resolve(source, backend=backend)
+    render(deployment, tmp_path / "out", checks=not extra)
+    graph = next(
+        item
+        for item in yaml.safe_load_all((tmp_path / "out" / "k8s_deploy.yaml").read_text())
+        if item["kind"] == "DynamoGraphDeployment"
+    )
+    assert set(deployment.commands) == {"prefill", "decode"}
+    for component in graph["spec"]["components"]:
+        if component["name"] not in deployment.commands:
+            continue
+        (main,) = component["podTemplate"]["spec"]["containers"]
+        words = deployment.commands[component["name"]]
+        assert [*main["command"], *main["args"]][-len(words) :] == words
+
+
+def test_a_runtimes_command_lines_are_told_by_its_pods():
+    from valuesmith import load, resolve
+
+    given = {
+        "target": "lws",
+        "ServiceConfig": {"model_path": "org/m"},
+        "Workers": {"agg": {"tensor_parallel_size": 16}},
+        "RuntimeConfig": {"runtime": "vllm"},
+    }
+    commands = resolve(load(given)).commands
+    assert set(commands) == {"leader", "worker"}
+    assert all(words[:3] == ["vllm", "serve", "org/m"] for words in commands.values())
+    assert "--headless" in commands["worker"]
