@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from llmd_inputs import AGG, KUSTOMIZE, disagg, resolved, wide
 
 from valuesmith.targets.llmd.router import check_pool, values
+from valuesmith.validate import files
 
 LABELS = {"llm-d.ai/model": "m"}
 
@@ -89,3 +92,49 @@ def test_a_group_is_looked_at_pod_by_pod() -> None:
     leaders = {**LABELS, "leaderworkerset.sigs.k8s.io/worker-index": "0"}
     assert check_pool([sets], leaders, [8000]) == []
     assert [item.code for item in check_pool([sets], LABELS, [8000])] == ["VS539"]
+
+
+# The file beside what was rendered, as `valuesmith validate FOLDER` finds it.
+
+OWN = {"app": "m"}
+SPEC = {
+    "selector": {"matchLabels": OWN},
+    "template": {
+        "metadata": {"labels": OWN},
+        "spec": {"containers": [{"name": "x", "image": "x:1", "ports": [{"containerPort": 8000}]}]},
+    },
+}
+SERVER = {
+    "apiVersion": "apps/v1",
+    "kind": "Deployment",
+    "metadata": {"name": "d", "namespace": "serving", "labels": OWN},
+    "spec": SPEC,
+}
+ROUTER = """\
+router:
+  modelServers:
+    matchLabels: {app: %s}
+    targetPorts: [{number: %s}]
+"""
+
+
+@pytest.mark.parametrize("overlay", [True, False])
+@pytest.mark.parametrize(
+    ("app", "port", "told"),
+    [
+        ("m", "8000", []),
+        ("other", "8000", [("VS538", "router.values.yaml:3:5")]),
+        ("m", "8001", [("VS539", "router.values.yaml:4:5")]),
+        ("m", "[", [("VS103", "router.values.yaml:4:29")]),
+    ],
+)
+def test_router_values_are_compared_with_the_pods_beside_them(
+    app: str, port: str, told: Any, overlay: bool, tmp_path: Path
+) -> None:
+    name = "base.yaml" if overlay else "k8s_deploy.yaml"
+    (tmp_path / name).write_text(yaml.safe_dump(SERVER))
+    if overlay:
+        (tmp_path / "kustomization.yaml").write_text(f"resources: [{name}]\n")
+    (tmp_path / "router.values.yaml").write_text(ROUTER % (app, port))
+    found = files.paths([str(tmp_path)])
+    assert [(item.code, str(item.at).removeprefix(f"{tmp_path}/")) for item in found] == told

@@ -14,13 +14,14 @@ from valuesmith.diagnostics import ConfigError, Diagnostic, Position, Source
 from valuesmith.records import dataclass, field, replace
 from valuesmith.validate import commands, rendered, run
 from valuesmith.validate.commands import Contents
-from valuesmith.validate.manifest import Manifest, read
+from valuesmith.validate.manifest import Manifest, mapping, maps, read
 from valuesmith.validate.prerequisites import prerequisites
 
 _YAML = (".yaml", ".yml", ".json")
 _UNIFIED = frozenset(("ServiceConfig", "K8sConfig", "Workers", "WorkerConfig", "NodeConfig"))
 # What a run of ours leaves beside manifests and is none: values that they were rendered from.
 _MANIFESTS = "k8s_deploy.yaml"
+_ROUTER = "router.values.yaml"
 # What can be said about a part of an object: fields that do not exist or have wrong values, names that
 # occur twice, placeholders, secrets.
 _OF_PATCHES = ("VS602", "VS603", "VS620", "VS626", "VS627")
@@ -115,6 +116,33 @@ def _path(name: str, checks: Checks) -> Iterator[Diagnostic]:
 
 
 def _folder(folder: Path, checks: Checks) -> Iterator[Diagnostic]:
+    before = len(checks.objects)
+    yield from _inside(folder, checks)
+    yield from _pool(folder / _ROUTER, checks.objects[before:])
+
+
+def _pool(file: Path, objects: Sequence[Manifest]) -> Iterator[Diagnostic]:
+    """Whether the pool of llm-d's router, whose values *file* holds, finds the model servers beside it."""
+    if not file.is_file() or not objects:
+        return
+    from valuesmith.targets.llmd.router import check_pool
+
+    try:
+        found = read(load.file_text(file), str(file))
+    except ConfigError as error:
+        yield from error.diagnostics
+        return
+    for values in found:
+        servers = mapping(mapping(values.body.get("router")).get("modelServers"))
+        numbers = [port.get("number") for port in maps(servers.get("targetPorts"))]
+        ports = [number for number in numbers if isinstance(number, int)]
+        labels = {str(key): str(value) for key, value in mapping(servers.get("matchLabels")).items()}
+        for item in check_pool([item.body for item in objects], labels, ports):
+            key = "targetPorts" if item.code == "VS539" else "matchLabels"
+            yield replace(item, at=values.at(servers, key))
+
+
+def _inside(folder: Path, checks: Checks) -> Iterator[Diagnostic]:
     if any((folder / name).is_file() for name in kustomize.NAMES):
         yield from _overlay(folder, checks)
         return
@@ -128,6 +156,8 @@ def _folder(folder: Path, checks: Checks) -> Iterator[Diagnostic]:
         yield Diagnostic("VS660", f"{folder} holds no YAML files")
     beside = any(path.name == _MANIFESTS for path in files)
     for path in files:
+        if path.name == _ROUTER and beside:
+            continue
         try:
             yield from _text(load.file_text(path), str(path), checks, beside)
         except ConfigError as error:
