@@ -136,7 +136,7 @@ def test_what_is_accepted_unquoted_means_the_same_to_pyyaml(text: str) -> None:
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 # Less what no input may hold, even as an escape.
-UNFIT = "\x00\ufffe\uffff" + "".join(map(chr, {*range(0x7F, 0xA0)} - {0x85}))
+UNFIT = "\x00\ufffe\uffff" + "".join(map(chr, range(0x7F, 0xA0)))
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters=UNFIT), max_size=20)
 PLAIN = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | FLOATS | TEXTS,

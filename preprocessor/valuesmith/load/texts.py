@@ -21,8 +21,8 @@ WAIT_SECONDS = 1.5  # for somebody to open the other end of a named pipe
 # Everything that YAML calls printable, less the line breaks that YAML 1.1 and 1.2 count differently.
 _FORBIDDEN = "[^\t\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 # What not even an escape brings through: no argument or variable of a process can hold a NUL, and YAML writers
-# leave the others as they are, which no reader takes.
-_UNFIT = "[\x00\x7f-\x84\x86-\x9f\ufffe\uffff]"
+# leave the others as they are, which no reader takes, or takes for a line break.
+_UNFIT = "[\x00\x7f-\x9f\ufffe\uffff]"
 _LINES = {9: " ", 10: " "}
 _BREAKS = frozenset("\r\x85\u2028\u2029")
 _UTF16_32 = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
@@ -140,7 +140,9 @@ def forbidden(text: str) -> tuple[int, str, str] | None:
     code = f"U+{ord(found[0]):04X}"
     if found[0] in _BREAKS:
         message = f"the line break {code} is one that YAML readers count differently"
-        hint = "end lines with a line feed, or write the character as an escape in double quotes"
+        hint = "end lines with a line feed"
+        if not unfit(found[0]):
+            hint += ", or write the character as an escape in double quotes"
     else:
         message = f"the character {code} is not allowed in YAML"
         hint = "write it as an escape in double quotes"

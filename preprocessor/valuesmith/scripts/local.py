@@ -10,14 +10,17 @@ from typing import Any
 
 from valuesmith import arguments
 from valuesmith.deployment import Deployment, Process, Role
+from valuesmith.diagnostics import Collector
 from valuesmith.scripts import assignments, fill, lines, quote
 from valuesmith.scripts.nodes import Placement, place
+from valuesmith.targets.shapes import user_env
 
 FIRST_SYSTEM_PORT = 8081
 FIRST_SGLANG_PORT = 30000
 MASTER_PORT = 29500
 DP_PORT = 13445
 MOST_ON_A_HOST = 256
+EVENT_PORT = "DYN_VLLM_KV_EVENT_PORT"
 HEAD = '"$HEAD_NODE_IP"'
 
 
@@ -82,6 +85,7 @@ def _worker(deployment: Deployment, placement: Placement) -> dict[str, Any]:
         raise AssertionError(f"{role.name} has not been mapped")
     flags: dict[str, Any] = {name: leaf.value for name, leaf in process.args.items()}
     env = _namespace(deployment) | {name: str(leaf.value) for name, leaf in process.env.items()}
+    env |= _users_env(deployment)
     _own_ports(deployment, placement, flags, env)
     devices = ",".join(str(device) for device in placement.devices)
     variable = deployment.hardware.device_variable
@@ -103,6 +107,16 @@ def _worker(deployment: Deployment, placement: Placement) -> dict[str, Any]:
     }
 
 
+def _users_env(deployment: Deployment) -> dict[str, str]:
+    """``K8sConfig.extra_env`` on a host: without what refers to the cluster, and the ports that are counted here.
+
+    Kubernetes makes one dollar sign of two, and the value of another variable of ``$(NAME)``.
+    """
+    plain, _ = user_env(deployment.config, Collector())
+    texts = {name: str(leaf.value) for name, leaf in plain.items() if name != EVENT_PORT}
+    return {name: text.replace("$$", "$") for name, text in texts.items() if "$(" not in text}
+
+
 def engine_config_path(deployment: Deployment, role: Role) -> str:
     """Where a role's TensorRT-LLM engine config lies on a plain host."""
     given = deployment.config.value("K8sConfig", f"{role.name}_engine_args")
@@ -120,8 +134,8 @@ def _own_ports(
     if deployment.backend == "vllm":
         if deployment.mode == "disagg":
             env["VLLM_NIXL_SIDE_CHANNEL_PORT"] = str(_side_channel_port(deployment) + shift)
-        if "DYN_VLLM_KV_EVENT_PORT" in env:
-            env["DYN_VLLM_KV_EVENT_PORT"] = str(int(env["DYN_VLLM_KV_EVENT_PORT"]) + shift)
+        if EVENT_PORT in env:
+            env[EVENT_PORT] = str(int(env[EVENT_PORT]) + shift)
     if deployment.backend == "sglang":
         flags.setdefault("port", str(FIRST_SGLANG_PORT + index * 100))
         if "disaggregation-bootstrap-port" in flags and placement.role.name == "prefill":
@@ -158,7 +172,7 @@ def _event_port(role: Role) -> int | None:
     """The port on which a role's first rank tells of its KV cache."""
     if role.process is None:
         return None
-    if (port := role.process.env.get("DYN_VLLM_KV_EVENT_PORT")) is not None:
+    if (port := role.process.env.get(EVENT_PORT)) is not None:
         return int(port.value)
     config = role.process.args.get("kv-events-config")
     match = _endpoint(config.value)[1] if config is not None else None

@@ -32,6 +32,7 @@ start prefill-0 env \
   DYN_SYSTEM_PORT=8081 \
   HF_HOME=/workspace/model_cache \
   NCCL_CUMEM_ENABLE=1 \
+  NCCL_DEBUG=WARN \
   VLLM_NIXL_SIDE_CHANNEL_PORT=20097 \
   python3 -m dynamo.vllm \
   --disaggregation-mode prefill \
@@ -48,6 +49,7 @@ start prefill-1 env \
   DYN_SYSTEM_PORT=8082 \
   HF_HOME=/workspace/model_cache \
   NCCL_CUMEM_ENABLE=1 \
+  NCCL_DEBUG=WARN \
   VLLM_NIXL_SIDE_CHANNEL_PORT=20105 \
   python3 -m dynamo.vllm \
   --disaggregation-mode prefill \

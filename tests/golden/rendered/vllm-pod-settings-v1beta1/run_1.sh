@@ -27,6 +27,7 @@ start decode-0 env \
   DYN_SYSTEM_PORT=8083 \
   HF_HOME=/workspace/model_cache \
   NCCL_CUMEM_ENABLE=1 \
+  NCCL_DEBUG=WARN \
   VLLM_NIXL_SIDE_CHANNEL_PORT=20113 \
   python3 -m dynamo.vllm \
   --disaggregation-mode decode \
