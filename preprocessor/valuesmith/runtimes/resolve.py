@@ -14,6 +14,7 @@ from valuesmith.runtimes import (
     building,
     builtins,
     claimed,
+    engine_file,
     filled,
     handlers,
     layers,
@@ -161,6 +162,7 @@ def _check(request: Request, rendering: Rendering, sizes: sizing.Sizing, finding
             )
     _check_workers(request, sizes, findings)
     _check_mounted(request, chain, findings)
+    engine_file.check(request, chain, sizes, findings)
     _check_drain(request, rendering.roles[role], chain, findings)
     for rendered in rendering.roles.values():
         handlers.check(rendered, mapping(request.runtime.data.get("ports")), findings)
