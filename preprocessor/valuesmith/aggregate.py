@@ -63,6 +63,7 @@ class Target:
     engine_flags: bool
     encode: bool
     aliases: tuple[str, ...]
+    engines: Mapping[str, str]
 
 
 def targets() -> dict[str, Target]:
@@ -76,6 +77,7 @@ def targets() -> dict[str, Target]:
             row["engine_flags"],
             row["encode"],
             tuple(row["aliases"]),
+            row.get("engines", {}),
         )
         for name, row in facts.data("targets.yaml").items()
     }
@@ -154,6 +156,10 @@ def _backend(tree: Tree, target: Leaf, problems: Collector) -> Leaf:
     if image is not None and named is not None:
         return derived(named, f"the runtime image {image.value}", ("K8sConfig.k8s_image", image))
     if target.value == "lws":
+        runtime = tree.leaf("RuntimeConfig.runtime")
+        engine = targets()["lws"].engines.get(str(runtime.value)) if runtime is not None else None
+        if runtime is not None and engine is not None:
+            return derived(engine, f"what {runtime.value} runs", ("RuntimeConfig.runtime", runtime))
         return derived("vllm", "no engine flags are made for this target", kind="default")
     problems.error(
         "VS204",

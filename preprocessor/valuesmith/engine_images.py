@@ -9,7 +9,9 @@ from valuesmith.references import parse_reference
 
 # Repositories whose tags are engine releases: vllm/vllm-openai, lmsysorg/sglang, and copies of them elsewhere.
 _ENGINES = re.compile(r"(vllm|vllm-openai|vllm-openai-(rocm|xpu|cpu)|vllm-tpu|sglang)")
-_RELEASE = re.compile(r"v?(\d+\.\d+\.\d+(?:\.?(?:post|rc|dev)\d+)*)(?:[-_+].*)?")
+_NUMBER = r"\d+\.\d+\.\d+(?:\.?(?:post|rc|dev)\d+)*"
+_RELEASE = re.compile(rf"v?({_NUMBER})(?:[-_+].*)?")
+_BARE = re.compile(rf"(v?){_NUMBER}")
 
 
 def release_of_image(ref: str) -> str | None:
@@ -24,3 +26,9 @@ def release_of_image(ref: str) -> str | None:
         return None
     found = _RELEASE.fullmatch(reference.tag)
     return found[1] if found else None
+
+
+def tag_of_release(like: str, release: str) -> str | None:
+    """The tag of *release*, spelled as *like* is (``v0.31.0``); ``None`` when *like* counts something else."""
+    found = _BARE.fullmatch(like)
+    return f"{found[1]}{release}" if found else None

@@ -7,7 +7,7 @@ from valuesmith import dynamo_images, facts
 from valuesmith.diagnostics import Collector, ConfigError
 from valuesmith.engine_images import release_of_image
 from valuesmith.references import Reference, parse_reference, runtime_backend
-from valuesmith.tree import Leaf, Path, Tree, derived
+from valuesmith.tree import Leaf, Path, Tree, derived, dotted
 
 VERSION = ("generator_dynamo_version",)
 IMAGE = ("K8sConfig", "k8s_image")
@@ -70,17 +70,19 @@ def _dynamo(tree: Tree, backend: str, image: Leaf | None, reference: Reference |
 
 
 def _given_engine(tree: Tree, backend: str) -> Leaf | None:
-    """The engine release that the input names: for llm-d by the tag of the engine's image, else by number."""
-    image = _given(tree, "LlmdConfig", f"{backend}_image")
-    if image is not None and str(tree.value("target")).startswith("llm-d"):
-        release = release_of_image(str(image.value))
+    """The engine release that the input names: by the tag of the engine's own image, else by number."""
+    target = str(tree.value("target"))
+    places: tuple[tuple[str, str], ...] = ()
+    if target.startswith("llm-d"):
+        places = (("LlmdConfig", f"{backend}_image"),)
+    elif target == "lws":
+        places = (("RuntimeConfig", "image"), IMAGE)
+    image = next(((path, leaf) for path in places if (leaf := _given(tree, *path)) is not None), None)
+    if image is not None:
+        path, leaf = image
+        release = release_of_image(str(leaf.value))
         if release is not None:
-            return derived(
-                release,
-                f"the tag of {image.value}",
-                (f"LlmdConfig.{backend}_image", image),
-                at=image.at,
-            )
+            return derived(release, f"the tag of {leaf.value}", (dotted(path), leaf), at=leaf.at)
     return _given(tree, "backend_version")
 
 

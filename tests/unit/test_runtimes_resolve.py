@@ -427,6 +427,14 @@ def test_worker_parameters_that_nothing_takes_are_pointed_out() -> None:
     )
 
 
+@pytest.mark.parametrize("runtime", ["trtllm-serve", "tgi"])
+def test_words_for_an_engine_that_takes_none_are_pointed_out(runtime: str) -> None:
+    (found,) = resolved("Workers: {agg: {extra_cli_args: [--seed, '3']}}", runtime).diagnostics
+    assert found.message == f"{runtime} does not take Workers.agg.extra_cli_args"
+    assert not resolved("Workers: {agg: {extra_cli_args: []}}", runtime).diagnostics
+    assert not resolved("Workers: {agg: {extra_cli_args: [--seed, '3']}}", "vllm").diagnostics
+
+
 def test_the_public_triton_image_is_pointed_out_until_another_is_given() -> None:
     text = "RuntimeConfig: {params: {TP: 1, PP: 1}}"
     assert [item.code for item in resolved(text, "triton-trtllm").diagnostics] == ["W_RUNTIME"]

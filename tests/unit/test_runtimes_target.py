@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from runtime_deployments import MODEL, deployment
 
+from valuesmith import aggregate, runtimes
 from valuesmith.diagnostics import ConfigError
 from valuesmith.targets import lws
 from valuesmith.tree import Leaf, Tree
@@ -107,6 +108,51 @@ def test_the_image_is_the_runtimes_unless_another_is_given(
 ) -> None:
     found = plain(VLLM.format(config))["image"]
     assert (found["registry"], found["repository"], found["tag"]) == image
+
+
+@pytest.mark.parametrize(
+    ("runtime", "release", "tag"),
+    [
+        ("vllm", "0.20.1", "v0.20.1"),
+        ("sglang", "0.5.10.post1", "v0.5.10.post1"),
+        ("trtllm-serve", "1.3.0rc14", "1.3.0rc14"),
+    ],
+)
+def test_the_image_is_of_the_engine_release_that_is_asked_for(
+    runtime: str, release: str, tag: str
+) -> None:
+    tree = shaped(f"backend_version: {release}\nRuntimeConfig: {{runtime: {runtime}}}")
+    assert leaf(tree, "image.tag").value == tag
+    assert leaf(tree, "image.tag").origin.kind == "release"
+    pinned = {"vllm": "v0.16.0", "sglang": "v0.5.9", "trtllm-serve": "1.3.0rc5.post1"}[runtime]
+    by_dynamo = plain(f"generator_dynamo_version: 1.0.0\nRuntimeConfig: {{runtime: {runtime}}}")
+    assert by_dynamo["image"]["tag"] == pinned
+
+
+def test_a_shipped_runtime_says_which_engine_is_meant() -> None:
+    known = {item.name: item.backend for item in runtimes.list_runtimes() if item.backend}
+    engines = aggregate.targets()["lws"].engines
+    # Triton takes no flags of its engine, which is TensorRT-LLM all the same.
+    assert engines == {**known, "triton-trtllm": "trtllm"}
+    for name, backend in engines.items():
+        assert deployment(f"RuntimeConfig: {{runtime: {name}}}").backend == backend
+
+
+def test_an_image_of_another_kind_keeps_its_tag() -> None:
+    text = "backend_version: 1.0.0\nRuntimeConfig: {runtime: triton-trtllm, params: {TP: 1, PP: 1}}"
+    assert plain(text)["image"]["tag"] == "26.03-trtllm-python-py3"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "RuntimeConfig: {runtime: vllm, image: 'r.example/vllm-openai:v0.16.0-cu129'}",
+        "RuntimeConfig: {runtime: vllm}\nK8sConfig: {k8s_image: 'r.example/vllm-openai:v0.16.0'}",
+    ],
+)
+def test_the_tag_of_the_engines_image_says_which_release_the_flags_are_for(said: str) -> None:
+    assert deployment(said).backend_version == "0.16.0"
+    assert plain(said)["image"]["tag"].startswith("v0.16.0")
 
 
 def test_a_default_image_of_dynamo_does_not_count_as_the_users() -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from valuesmith import load
 from valuesmith.deployment import Deployment
 from valuesmith.diagnostics import Position
+from valuesmith.engine_images import tag_of_release
 from valuesmith.records import dataclass
 from valuesmith.references import Reference, parse_reference, runtime_backend
 from valuesmith.runtimes import flavors, models, ranks
@@ -125,7 +126,21 @@ class Request:
             reference = parse_reference(str(other.value))
             if reference is None or runtime_backend(reference) is None:
                 return reference, other
-        return None, None
+        return self._released()
+
+    def _released(self) -> tuple[Reference | None, Leaf | None]:
+        """A shipped runtime's image in the engine release that the flags are for."""
+        engine, image = self.leaf("backend_version"), mapping(self.runtime.data.get("image"))
+        if engine is None or self.runtime.source != "shipped":
+            return None, None
+        tag = tag_of_release(str(image.get("tag") or ""), str(engine.value))
+        if tag is None or self.runtime.backend != self.deployment.backend:
+            return None, None
+        text = f"{image.get('repository')}:{tag}"
+        found = derived(
+            text, f"the image of {engine.value}", ("backend_version", engine), kind="release"
+        )
+        return parse_reference(text), found
 
     @property
     def downloads(self) -> bool:

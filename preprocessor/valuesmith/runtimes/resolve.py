@@ -33,7 +33,7 @@ from valuesmith.runtimes.resolution import Rendering
 from valuesmith.tree import Leaf, Origin
 
 # Parameters of Workers.agg that any runtime understands; the rest needs one that takes engine flags.
-_UNDERSTOOD = (*PARALLEL.values(), "gpus_per_worker", "extra_cli_args")
+_UNDERSTOOD = (*PARALLEL.values(), "gpus_per_worker")
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,8 +246,10 @@ def _unused_workers(request: Request) -> list[Diagnostic]:
     if role is None or (takes and building.mapped(request) is not None):
         return []
     found = []
+    # Words are words: they go to any engine that takes flags, whichever Workers.agg was mapped for.
+    understood = (*_UNDERSTOOD, "extra_cli_args") if takes else _UNDERSTOOD
     for name, leaf in role.given.items():
-        if leaf.is_user and name not in _UNDERSTOOD and leaf.value is not None:
+        if leaf.is_user and name not in understood and leaf.value not in (None, []):
             message = f"{request.runtime.name} does not take Workers.agg.{name}"
             hint = "give the engine's own flag in RuntimeConfig.roles.<role>.args"
             found.append(Diagnostic("W_PARAMETER", message, leaf.at, hint, "warning"))
