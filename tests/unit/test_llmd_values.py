@@ -9,13 +9,14 @@ from typing import Any
 import jsonschema
 import pytest
 import yaml
-from llmd_inputs import AGG, DECODE, PREFILL, WIDE, disagg, flags, resolved, wide
+from llmd_inputs import AGG, DECODE, HELM, KUSTOMIZE, PREFILL, WIDE, disagg, flags, resolved, wide
 from paths import SHARED, needs_shared
 
 from valuesmith import facts, load
 from valuesmith.aggregate import Options
-from valuesmith.diagnostics import ConfigError
+from valuesmith.diagnostics import Collector, ConfigError
 from valuesmith.pipeline import Request, Resolved, resolve
+from valuesmith.targets.llmd import hardware
 from valuesmith.targets.llmd import helm as llmd
 from valuesmith.targets.llmd import kustomize as llmd_kustomize
 
@@ -601,6 +602,21 @@ def test_an_intel_system_asks_for_its_own_resource() -> None:
     assert found.values["accelerator"]["type"] == "intel-i915"
     assert container(found)["resources"]["limits"]["gpu.intel.com/i915"] == "2"
     assert container(found)["image"].startswith("ghcr.io/llm-d/llm-d-xpu:v")
+
+
+@pytest.mark.parametrize("target", [HELM, KUSTOMIZE])
+@pytest.mark.parametrize(
+    ("named", "resource"), [("intel-xe", "xe"), ("intel-i915", "i915"), ("xpu", "i915"), (None, "i915")]
+)
+def test_a_kind_that_is_named_counts_before_what_the_system_offers(
+    target: str, named: str | None, resource: str
+) -> None:
+    over = {"NodeConfig": {"system_name": "b60"}, "LlmdConfig": {"accelerator_type": named}}
+    found = resolved({"agg": AGG}, over, target=target)
+    kind = hardware.accelerator(found.deployment, Collector())
+    assert hardware.resource(found.deployment, kind) == f"gpu.intel.com/{resource}"
+    if target == HELM:
+        assert container(found)["resources"]["limits"][f"gpu.intel.com/{resource}"] == "2"
 
 
 def test_xpu_transfers_say_where_blocks_are_held_and_how_they_travel() -> None:

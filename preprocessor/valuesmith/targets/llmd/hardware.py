@@ -52,9 +52,16 @@ def kind(accelerator: Leaf) -> Mapping[str, str]:
 
 
 def resource(deployment: Deployment, accelerator: Leaf) -> str:
-    """What a pod asks for by accelerator: the system's or the cluster's own, else the kind's; CPUs have none."""
-    hardware = deployment.hardware
-    return hardware.resource if hardware.known else kind(accelerator)["resource"]
+    """What a pod asks for by accelerator: the system's or the cluster's own, else the kind's; CPUs have none.
+
+    A kind that a person named exactly, not by its vendor's word for all, counts before a system with another.
+    """
+    hardware, named = deployment.hardware, kind(accelerator)["resource"]
+    others = {row["resource"] for row in facts_table()["accelerators"].values()} - {named}
+    exact = accelerator.is_user and accelerator.origin.kind != "alias"
+    return (
+        hardware.resource if hardware.known and not (exact and hardware.resource in others) else named
+    )
 
 
 def planned(deployment: Deployment) -> Deployment:
