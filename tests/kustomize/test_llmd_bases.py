@@ -565,6 +565,16 @@ def test_a_prefix_that_no_name_can_have_is_told_where_it_is_given(prefix: str) -
     assert (item.code, str(item.at)) == ("VS241", "--set:1:34")
 
 
+def test_every_rank_is_monitored(tmp_path: Path) -> None:
+    over = {"LlmdConfig": {"workload": "disaggregatedset", "monitoring_enabled": True}}
+    objects = built(wide(over, target=KUSTOMIZE), tmp_path)
+    (monitor,) = [item for item in objects if item["kind"] == "PodMonitor"]
+    asked = {item["port"] for item in monitor["spec"]["podMetricsEndpoints"]}
+    for role, first in (("prefill", 8000), ("decode", 8200)):
+        ports = {port["name"]: port["containerPort"] for port in server(objects, role)["ports"]}
+        assert {ports[name] for name in asked} == set(range(first, first + 8))
+
+
 def test_groups_of_pods_need_a_workload_that_has_them() -> None:
     with pytest.raises(ConfigError) as caught:
         pd({"LlmdConfig": {"multinode": True}})

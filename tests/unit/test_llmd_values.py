@@ -328,6 +328,19 @@ def test_no_domain_without_several_nodes_or_such_nodes(workers: Any, over: dict[
     assert "resourceClaims" not in found.values["decode"]
 
 
+def test_every_rank_is_monitored() -> None:
+    found = wide({"LlmdConfig": {"monitoring_enabled": True}})
+    own = found.values["decode"]["monitoring"]["podmonitor"]
+    (extra,) = found.values["extraObjects"]
+    ports = [own["portName"], *(item["port"] for item in extra["spec"]["podMetricsEndpoints"])]
+    named = {port["name"]: port["containerPort"] for port in container(found)["ports"]}
+    assert [named[port] for port in ports] == list(range(8200, 8208))
+    labels = extra["spec"]["selector"]["matchLabels"]
+    assert labels.items() <= found.values["modelArtifacts"]["labels"].items()
+    assert "extraObjects" not in wide().values
+    assert "extraObjects" not in disagg({"LlmdConfig": {"monitoring_enabled": True}}).values
+
+
 def test_ranks_stay_behind_one_port_when_the_roles_have_different_numbers_of_them() -> None:
     moe = {"ModelConfig": {"is_moe": True}}
     wide_decode = {"tensor_parallel_size": 1, "data_parallel_size": 16, "max_batch_size": 8}

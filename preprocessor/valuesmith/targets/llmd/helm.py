@@ -8,16 +8,15 @@ from typing import Any
 from valuesmith import topology
 from valuesmith.arguments import arguments
 from valuesmith.deployment import Deployment
-from valuesmith.diagnostics import Collector, Diagnostic
+from valuesmith.diagnostics import Collector
 from valuesmith.targets import site
+from valuesmith.targets.llmd import advice, monitors, nvlink
 from valuesmith.targets.llmd import hardware as llmd_hardware
-from valuesmith.targets.llmd import nvlink
 from valuesmith.targets.llmd.facts import facts_table, given
 from valuesmith.targets.llmd.pod import pod, proxy_container
-from valuesmith.targets.llmd.proxy import about_connector
 from valuesmith.targets.llmd.settings import Settings, settings
 from valuesmith.targets.llmd.wiring import Server, ranks_of, server
-from valuesmith.targets.shapes import Nested, fixed, hardware_leaf
+from valuesmith.targets.shapes import Nested, fixed
 from valuesmith.tree import Leaf, Tree, derived, flatten
 
 # What `modelCommand: vllmServe` writes by itself.
@@ -44,6 +43,7 @@ POD_KEYS = {
 }
 CONTAINER_KEYS = ("name", "image", "command", "args", "env", "ports", "resources", "volumeMounts")
 planned = llmd_hardware.planned
+notes = advice.about_chart
 
 
 def values(deployment: Deployment) -> Tree:
@@ -67,65 +67,26 @@ def values(deployment: Deployment) -> Tree:
         shaped[section] = _role(deployment, found, chosen, problems) if found else _absent()
     if _has_service(deployment):
         shaped["service"] = {"enabled": fixed(True, "aggregated serving needs no router to be reached")}
-    if any(nvlink.across(deployment, item) for item in servers):
-        domain = nvlink.domain(chosen, chosen.name)
-        shaped["extraObjects"] = hardware_leaf(deployment, [domain], "multi-node NVLink")
+    beside = _extra_objects(deployment, chosen, servers)
+    if beside:
+        shaped["extraObjects"] = derived(beside, "what the chart's own keys cannot say")
     problems.raise_errors()
     return Tree(flatten(shaped))
 
 
-def notes(deployment: Deployment) -> tuple[Diagnostic, ...]:
-    """Warnings about input that the public chart cannot honour in full."""
-    problems = Collector()
-    config = deployment.config
-    home = given(config, "K8sConfig", "k8s_hf_home")
-    if home is not None and home.is_user and home.value.rstrip("/") not in _in_claim(config):
-        problems.warning(
-            "VS540",
-            "K8sConfig.k8s_hf_home has no effect: the chart sets HF_HOME to the mount path",
-            home.at,
-            "set LlmdConfig.model_mount_path instead",
-        )
-    mount = given(config, "LlmdConfig", "model_mount_path")
-    claim, inside = (
-        given(config, "K8sConfig", key) for key in ("k8s_pvc_name", "k8s_model_path_in_pvc")
-    )
-    if mount is not None and mount.value != "/model-cache" and claim is not None and inside is None:
-        problems.warning(
-            "VS541",
-            f"the public chart looks for a Hugging Face cache in /model-cache, not in {mount.value}",
-            mount.at,
-            "our chart does what the key says; for both give K8sConfig.k8s_model_path_in_pvc",
-        )
-    wanted = config.leaf("LlmdConfig.routing_proxy_enabled")
-    if deployment.mode == "disagg" and wanted is not None and wanted.is_user and wanted.value is False:
-        problems.warning(
-            "VS542",
-            "without the routing proxy nothing sends prompts to the prefill servers",
-            wanted.at,
-            "unless the router does it itself, remove LlmdConfig.routing_proxy_enabled",
-        )
-    return (*problems.items, *about_connector(deployment), *about_dynamo(config))
-
-
-def _in_claim(config: Tree) -> set[str]:
-    """What search results with a claim say of HF_HOME: where it is mounted, or where the model is in it."""
-    if not config.value("K8sConfig.k8s_pvc_name"):
-        return set()
-    mount = str(config.value("K8sConfig.k8s_pvc_mount_path")).rstrip("/")
-    return {mount, f"{mount}/{config.value('K8sConfig.k8s_model_path_in_pvc') or ''}".rstrip("/")}
-
-
-def about_dynamo(config: Tree) -> list[Diagnostic]:
-    """A warning for each key that a person gave and that only a Dynamo deployment has a use for."""
+def _extra_objects(
+    deployment: Deployment, chosen: Settings, servers: list[Server]
+) -> list[dict[str, Any]]:
+    """A ComputeDomain, and a monitor of the ranks after the first: the chart's own monitors know one port."""
     found = []
-    for name, hint in facts_table()["about_dynamo"].items():
-        leaf = given(config, *name.split("."))
-        inside = [item for item in config.under(*name.split(".")).values() if item.is_user]
-        leaf = leaf if leaf is not None or not inside else inside[0]
-        if leaf is not None and leaf.is_user and leaf.value:
-            message = f"{name} is about Dynamo and has no effect with llm-d"
-            found.append(Diagnostic("VS518", message, leaf.at, hint, "warning"))
+    if any(nvlink.across(deployment, item) for item in servers):
+        found.append(nvlink.domain(chosen, chosen.name))
+    later = servers[0].port_names[1:]
+    if chosen.monitoring and later:
+        metadata = {"name": f"{chosen.name}-ranks"}
+        metadata |= {"namespace": chosen.namespace} if chosen.namespace else {}
+        labels = monitors.serving(match_labels(deployment, chosen), servers)
+        found.append(monitors.monitor(metadata, labels, later))
     return found
 
 
@@ -306,6 +267,6 @@ def _monitor(deployment: Deployment, chosen: Settings) -> Nested:
     return {
         "enabled": leaf,
         "portName": fixed("modelserver", "the engine's named port"),
-        "path": fixed("/metrics", "where engines publish"),
-        "interval": fixed("30s", "every half minute"),
+        "path": fixed(monitors.PATH, "where engines publish"),
+        "interval": fixed(monitors.INTERVAL, "every half minute"),
     }

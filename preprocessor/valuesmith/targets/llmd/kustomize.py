@@ -11,10 +11,11 @@ from valuesmith import facts, topology
 from valuesmith.deployment import Deployment
 from valuesmith.diagnostics import Collector, Diagnostic
 from valuesmith.targets.llmd import hardware as llmd_hardware
-from valuesmith.targets.llmd import nvlink
+from valuesmith.targets.llmd import monitors, nvlink
+from valuesmith.targets.llmd.advice import about_dynamo
 from valuesmith.targets.llmd.base import BUILTIN, FOLDER, Base, base
 from valuesmith.targets.llmd.facts import SECTION, given
-from valuesmith.targets.llmd.helm import about_dynamo, router_url
+from valuesmith.targets.llmd.helm import router_url
 from valuesmith.targets.llmd.patch import pod_patch
 from valuesmith.targets.llmd.pod import Plain
 from valuesmith.targets.llmd.proxy import about_connector
@@ -27,7 +28,6 @@ planned = llmd_hardware.planned
 SET_NAME = "pd-disagg-vllm"
 MONITORS = "pod-monitor.yaml"
 DOMAIN = "compute-domain.yaml"
-WORKER_INDEX = "leaderworkerset.sigs.k8s.io/worker-index"
 # A DisaggregatedSet's own objects are named <set>-<slice>-<8 characters>-<role>-prv.
 SET_LIMIT = 63 - len("-0-12345678-prefill-prv")
 TEMPLATES = tuple(
@@ -67,7 +67,13 @@ def values(deployment: Deployment) -> Tree:
     if chosen.monitoring:
         switch = deployment.config[(SECTION, "monitoring_enabled")]
         shaped[MONITORS] = switch.because(
-            "derived", _monitor(deployment, chosen, ground, servers), "one for all roles"
+            "derived",
+            monitors.monitor(
+                {"name": "modelservers"},
+                monitors.serving(match_labels(deployment, chosen, ground), servers),
+                servers[0].port_names,
+            ),
+            "one for all roles",
         )
     if domain:
         made = nvlink.domain(chosen, "compute-domain")
@@ -181,22 +187,6 @@ def _kustomization(
     shaped["labels"] = derived([rule], "labels of the model served", served)
     shaped["patches"] = derived([{"path": name} for name in patches], "one patch a role")
     return shaped
-
-
-def _monitor(deployment: Deployment, chosen: Settings, ground: Base, servers: list[Server]) -> Plain:
-    """A PodMonitor of all model servers, by their named port."""
-    labels = match_labels(deployment, chosen, ground)
-    if any(item.leader_serves for item in servers):
-        labels[WORKER_INDEX] = "0"
-    return {
-        "apiVersion": "monitoring.coreos.com/v1",
-        "kind": "PodMonitor",
-        "metadata": {"name": "modelservers"},
-        "spec": {
-            "selector": {"matchLabels": labels},
-            "podMetricsEndpoints": [{"port": "modelserver", "path": "/metrics", "interval": "30s"}],
-        },
-    }
 
 
 def _prefix(deployment: Deployment, problems: Collector) -> Leaf | None:

@@ -91,13 +91,9 @@ def environment(
 def ports(server: Server) -> list[Plain]:
     """Named ports: the engine's, one a rank, and those over which KV blocks move."""
     table = facts_table()["ports"]
-    found = [
-        {
-            "name": "modelserver" if rank == 0 else f"rank-{rank}",
-            "containerPort": port,
-            "protocol": "TCP",
-        }
-        for rank, port in enumerate(server.ports)
+    found: list[Plain] = [
+        {"name": name, "containerPort": port, "protocol": "TCP"}
+        for name, port in zip(server.port_names, server.ports, strict=True)
     ]
     if server.ranks > 1:
         found.append({"name": "supervisor", "containerPort": table["supervisor"], "protocol": "TCP"})

@@ -9,9 +9,9 @@ from typing import Any
 from valuesmith.deployment import Deployment
 from valuesmith.diagnostics import Collector, Diagnostic
 from valuesmith.records import dataclass
-from valuesmith.targets.llmd import helm, kustomize
+from valuesmith.targets.llmd import helm, kustomize, monitors
 from valuesmith.targets.llmd.facts import facts_table
-from valuesmith.targets.llmd.kustomize import WORKER_INDEX
+from valuesmith.targets.llmd.monitors import WORKER_INDEX
 from valuesmith.targets.llmd.settings import settings
 from valuesmith.targets.llmd.wiring import server
 from valuesmith.targets.shapes import fixed
@@ -30,8 +30,7 @@ def values(deployment: Deployment) -> Tree:
         labels = kustomize.match_labels(deployment, chosen, kustomize.base_of(deployment))
     else:
         labels = helm.match_labels(deployment, chosen)
-    if any(item.leader_serves for item in servers):
-        labels[WORKER_INDEX] = "0"
+    labels = monitors.serving(labels, servers)
     ports = sorted({port for item in servers for port in item.public_ports})
     shaped = {
         "router": {

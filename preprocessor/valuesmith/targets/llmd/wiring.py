@@ -64,6 +64,11 @@ class Server:
         return [self.port + rank for rank in range(self.ranks)]
 
     @property
+    def port_names(self) -> list[str]:
+        """Names of the engine's ports, one a rank."""
+        return ["modelserver", *(f"rank-{rank}" for rank in range(1, self.ranks))]
+
+    @property
     def public_ports(self) -> list[int]:
         return [self.first + rank for rank in range(self.ranks)]
 
