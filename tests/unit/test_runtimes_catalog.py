@@ -12,7 +12,7 @@ import yaml
 from paths import ROOT
 from runtime_deployments import runtime_file
 
-from valuesmith import runtimes
+from valuesmith import cli, runtimes
 from valuesmith.diagnostics import ConfigError, Diagnostic
 from valuesmith.runtimes import grammar
 from valuesmith.runtimes.document import Part
@@ -191,3 +191,18 @@ def test_every_code_in_the_source_is_documented_and_the_reverse() -> None:
     codes = yaml.safe_load((ROOT / "preprocessor/valuesmith/data/codes/runtimes.yaml").read_text())
     assert used == set(codes)
     assert all(set(entry) == {"title", "fix"} for entry in codes.values())
+
+
+@pytest.mark.parametrize("name", runtimes.SHIPPED)
+def test_show_prints_all_that_a_runtime_may_be_started_with(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.run(["runtimes", "show", name]) == 0
+    printed = capsys.readouterr().out
+    data = runtimes.load_runtime(name).data
+    for part in [*data["roles"].values(), *data.get("configs", {}).values()]:
+        for key in ("command", "args", "revisionArgs"):
+            for word in part.get(key, ()):
+                assert f"  {word}" in printed
+    for config in data.get("configs", {}):
+        assert f"configuration {config}\n" in printed

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import click
@@ -96,7 +96,7 @@ def runtimes_list(**_: Any) -> None:
 @click.argument("name", metavar="NAME|FILE")
 @options.messages
 def runtimes_show(name: str, **_: Any) -> None:
-    """Show a runtime: its parameters, and the command of each role."""
+    """Show a runtime: its parameters, the command of each role, what configurations add."""
     from valuesmith import runtimes as catalog
 
     runtime = catalog.load_runtime(name)
@@ -107,10 +107,21 @@ def runtimes_show(name: str, **_: Any) -> None:
     for key, declared in (runtime.data.get("params") or {}).items():
         click.echo(f"  {key:<22} {_declared(declared)}")
     for role, part in (runtime.data.get("roles") or {}).items():
-        words = [*(part.get("command") or ()), *(part.get("args") or ())]
-        click.echo(f"{role}")
-        for word in words:
-            click.echo(f"  {word}")
+        _words(role, [*(part.get("command") or ()), *(part.get("args") or ())])
+        for word in part.get("revisionArgs") or ():
+            click.echo(f"  {_word(word)}   (when the model names a revision)")
+    for name, part in (runtime.data.get("configs") or {}).items():
+        _words(f"configuration {name}", part.get("args") or ())
+
+
+def _words(title: str, words: Iterable[Any]) -> None:
+    click.echo(title)
+    for word in words:
+        click.echo(f"  {_word(word)}")
+
+
+def _word(word: Any) -> str:
+    return str(word.get("raw", "")) if isinstance(word, Mapping) else str(word)
 
 
 def _declared(declared: Any) -> str:
