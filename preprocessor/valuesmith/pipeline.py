@@ -158,7 +158,8 @@ def _decided(tree: Tree, request: Request, problems: Collector) -> Tree:
         start = request.document.root.at
         found = tuple(item if item.at is not None else replace(item, at=start) for item in found)
         raise ConfigError(dict.fromkeys([*problems.items, *found])) from error
-    problems.items += [*found, *cluster.unused(tree)]
+    ignored = inputs.unused(tree, str(tree.value("target")), str(tree.value("backend")))
+    problems.items += [*found, *cluster.unused(tree), *ignored]
     return tree
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from valuesmith.inputs.check import check
 from valuesmith.inputs.complete import complete
 from valuesmith.inputs.contract import Contract, Key, Section, contract
+from valuesmith.inputs.unused import unused
 from valuesmith.tree import Path
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "json_schema",
     "reference_table",
     "type_of",
+    "unused",
 ]
 
 

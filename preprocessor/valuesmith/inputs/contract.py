@@ -33,6 +33,7 @@ class Key:
     required: bool = False
     optional_for: tuple[str, ...] = ()
     backends: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
     choices: tuple[str, ...] = ()
     minimum: float | None = None
     maximum: int | None = None
@@ -147,7 +148,9 @@ def parse(text: str) -> Contract:
         section = Section((name,), _text(node, "description"))
         root.children[name] = section
         aliases += [(alias, section) for alias in _plain(node, "aliases", [])]
+        whole = tuple(_plain(node, "targets", ()))
         for key in _keys(_child(node, "keys"), (name,)):
+            key = replace(key, targets=key.targets or whole)
             section.children[str(key.path[-1])] = key
             aliases += [(alias, key) for alias, _ in key.aliases]
     workers = _child(top, "workers")
@@ -178,7 +181,7 @@ def _keys(node: Node, prefix: Path) -> Iterator[Key]:
     assert isinstance(node, Map)
     for name, entry in node.entries.items():
         fields = to_plain(entry.node)
-        for known in ("backends", "choices", "optional_for"):
+        for known in ("backends", "targets", "choices", "optional_for"):
             fields[known] = tuple(fields.get(known, ()))
         fields["aliases"] = tuple(
             (item, "") if isinstance(item, str) else (item["key"], item["drop"])

@@ -99,6 +99,8 @@ def _description(key: Key) -> str:
     parts = [key.description]
     if key.backends:
         parts.append(f"Concerns {', '.join(key.backends)}.")
+    if key.targets:
+        parts.append(f"For target {', '.join(key.targets)}.")
     if key.default_expr:
         parts.append(f"Default: {key.default_expr}.")
     elif key.derived:
