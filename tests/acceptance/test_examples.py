@@ -53,6 +53,7 @@ def test_an_example_renders_without_a_warning_and_is_valid(file, helm, tmp_path,
     assert cli.run(["render", name_in_checkout(file), "-o", str(folder), *options(file), *real]) == 0
     assert "warning" not in capsys.readouterr().err
     assert cli.run(["validate", str(folder), *real]) == 0
+    assert "warning" not in capsys.readouterr().err
     assert (
         cli.run(["render", name_in_checkout(file), "-o", str(folder), *options(file), "--check"]) == 0
     )

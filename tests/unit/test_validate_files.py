@@ -159,9 +159,25 @@ def test_values_that_the_chart_refuses_are_shown_in_the_values_file(toy_charts: 
 def test_values_beside_their_manifests_are_not_checked_twice(toy_charts: Path) -> None:
     folder = toy_charts / "out"
     folder.mkdir()
-    (folder / "values.yaml").write_text("image: web\n")
+    (folder / "values.yaml").write_text("image: repo/x:1\n")
     (folder / "k8s_deploy.yaml").write_text(POD)
     assert found(folder) == ["- VS662 needs Secret token"]
+
+
+def test_values_that_render_to_something_else_than_lies_beside_them_are_checked(
+    toy_charts: Path,
+) -> None:
+    folder = toy_charts / "out"
+    folder.mkdir()
+    (folder / "values.yaml").write_text("image: web\n")
+    (folder / "k8s_deploy.yaml").write_text(POD)
+    other, tag, _ = found(folder)
+    assert other.startswith(
+        f"- VS665 {folder}/values.yaml renders to another Pod/a than the one beside it |"
+    )
+    assert tag.startswith(
+        f"{folder}/values.yaml rendered with charts/toy:9:14 VS625 Pod/a: container main:"
+    )
 
 
 def test_commands_and_engine_files_in_a_folder_are_checked(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ _UNIFIED = frozenset(("ServiceConfig", "K8sConfig", "Workers", "WorkerConfig", "
 # What a run of ours leaves beside manifests and is none: values that they were rendered from.
 _MANIFESTS = "k8s_deploy.yaml"
 _ROUTER = "router.values.yaml"
+_INSTANCE = "app.kubernetes.io/instance"
 # What can be said about a part of an object: fields that do not exist or have wrong values, names that
 # occur twice, placeholders, secrets.
 _OF_PATCHES = ("VS602", "VS603", "VS620", "VS626", "VS627")
@@ -155,11 +156,13 @@ def _inside(folder: Path, checks: Checks) -> Iterator[Diagnostic]:
     if not files and not results:
         yield Diagnostic("VS660", f"{folder} holds no YAML files")
     beside = any(path.name == _MANIFESTS for path in files)
+    before = len(checks.objects)
     for path in files:
         if path.name == _ROUTER and beside:
             continue
         try:
-            yield from _text(load.file_text(path), str(path), checks, beside)
+            # Manifests come first by their name: values are rendered after them and held against them.
+            yield from _text(load.file_text(path), str(path), checks, checks.objects[before:])
         except ConfigError as error:
             yield from error.diagnostics
     scripts = sorted(folder.glob("run*.sh"))
@@ -196,8 +199,10 @@ def _built(folder: Path) -> str:
     return kustomize.build(folder, enable_helm=True, helm=helm.find())
 
 
-def _text(text: str, name: str, checks: Checks, beside: bool = False) -> Iterator[Diagnostic]:
-    """The checks of one text; *beside* says that the manifests of values lie in the same folder."""
+def _text(
+    text: str, name: str, checks: Checks, beside: Sequence[Manifest] = ()
+) -> Iterator[Diagnostic]:
+    """The checks of one text; *beside* are the objects that lie in the same folder as values."""
     found = read(text, name)
     first = found[0].body if found else {}
     top = Position(Source.from_text(name, text), 1, 1)
@@ -217,12 +222,31 @@ def _text(text: str, name: str, checks: Checks, beside: bool = False) -> Iterato
         yield Diagnostic("VS661", message, top, severity="note")
 
 
-def _values(text: str, name: str, chart: Path, checks: Checks, beside: bool) -> Iterator[Diagnostic]:
+def _values(
+    text: str, name: str, chart: Path, checks: Checks, beside: Sequence[Manifest]
+) -> Iterator[Diagnostic]:
     version = checks.kubernetes_version
-    manifest = helm.template(chart, text, "release", "default", version, source_name=name)
-    if not beside:
-        shown = f"{name} rendered with charts/{chart.name}"
-        yield from checks.manifests(read(manifest, shown), manifest, shown)
+    release, namespace = _release_of(beside)
+    manifest = helm.template(chart, text, release, namespace, version, source_name=name)
+    shown = f"{name} rendered with charts/{chart.name}"
+    rendered = read(manifest, shown)
+    if beside:
+        known = [item.body for item in beside]
+        new = next((item for item in rendered if item.body not in known), None)
+        if new is None:
+            return
+        message = f"{name} renders to another {new.title} than the one beside it"
+        hint = "render again, and keep one of the two: this is what helm install would make"
+        yield Diagnostic("VS665", message, None, hint, "warning")
+    yield from checks.manifests(rendered, manifest, shown)
+
+
+def _release_of(objects: Sequence[Manifest]) -> tuple[str, str]:
+    """The release and the namespace that *objects* were rendered for."""
+    labels = (mapping(item.metadata.get("labels")) for item in objects)
+    names = [str(found[_INSTANCE]) for found in labels if found.get(_INSTANCE)]
+    spaces = [item.namespace for item in objects if item.namespace]
+    return (names or ["release"])[0], (spaces or ["default"])[0]
 
 
 def chart_of(values: Mapping[str, Any]) -> Path | None:
