@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from fpmkit import TWO_NODES, cell
 from resolving import resolved
 
+from valuesmith import cli
 from valuesmith.diagnostics import ConfigError
 from valuesmith.targets.fpm import OWN_LABELS
 
@@ -248,3 +251,31 @@ def test_labels_that_the_chart_sets_are_refused(name):
     assert refusals(cell({"K8sConfig": {"fpm_resource_labels": {name: "x"}}})) == [
         f"K8sConfig.fpm_resource_labels gives {name}, a label that the chart sets"
     ]
+
+
+TOKEN = "hf_" + "a1B2c3D4" * 4
+
+
+@pytest.mark.parametrize(
+    ("env", "words"),
+    [
+        ([{"name": "HF_TOKEN", "value": TOKEN}], []),
+        ([{"name": "ANY", "value": f"--x={TOKEN}"}], []),
+        ([{"name": "MY_API_KEY", "value": "letmein"}], []),
+        ([], ["--hf-token", TOKEN]),
+        ([], [f"--hf-token={TOKEN}"]),
+    ],
+)
+def test_secrets_never_reach_run_sh(env, words, tmp_path, capsys):
+    source = tmp_path / "cell.json"
+    source.write_text(json.dumps(cell({"K8sConfig": {"extra_env": env}}, words=words), indent=1))
+    assert cli.run(["render", str(source), "-o", str(tmp_path / "out")]) == 1
+    said = capsys.readouterr()
+    assert "VS627" in said.err
+    assert TOKEN not in said.err + said.out
+    assert "letmein" not in said.err + said.out
+    assert not (tmp_path / "out").exists()
+
+
+def test_references_to_what_the_collector_sets_are_no_secrets():
+    resolved(cell({"K8sConfig": {"extra_env": [{"name": "HF_TOKEN", "value": "$(TOKEN)"}]}}))

@@ -402,3 +402,25 @@ def test_a_model_without_a_name_is_served_and_measured_as_the_engine_knows_it(
         "mine",
         "org/tokenizer",
     )
+
+
+OWN_TOKEN = "[{name: HF_TOKEN, valueFrom: {secretKeyRef: {name: mine, key: k}}}]"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"K8sConfig: {{extra_env: {OWN_TOKEN}}}\nRuntimeConfig: {{runtime: vllm}}",
+        f"RuntimeConfig: {{runtime: vllm, roles: {{main: {{env: {OWN_TOKEN}}}}}}}",
+    ],
+)
+def test_a_token_that_the_user_gives_takes_the_place_of_ours(text: str) -> None:
+    values = plain(text)
+    assert "hfTokenSecret" not in values
+    named = [
+        entry["valueFrom"]["secretKeyRef"]["name"]
+        for entry in values["leader"]["env"]
+        if entry["name"] == "HF_TOKEN"
+    ]
+    assert named == ["mine"]
+    assert plain("RuntimeConfig: {runtime: vllm}")["hfTokenSecret"]["name"] == "hf-token-secret"

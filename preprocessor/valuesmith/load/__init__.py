@@ -13,7 +13,7 @@ from valuesmith.load.kept import packaged
 from valuesmith.load.layers import Document, Input, merge, read
 from valuesmith.load.nodes import Entry, Map, Node, Scalar, Sequence_, positions, spelling, to_plain
 from valuesmith.load.scalars import disagreement
-from valuesmith.load.secrets import masked
+from valuesmith.load.secrets import is_secret, masked, tokens
 from valuesmith.load.strict import documents, yaml_file, yaml_text
 from valuesmith.load.texts import file_text, file_there, folder_there, stdin_text
 
@@ -31,6 +31,7 @@ __all__ = [
     "file_text",
     "file_there",
     "folder_there",
+    "is_secret",
     "masked",
     "merge",
     "packaged",
@@ -40,6 +41,7 @@ __all__ = [
     "stdin_text",
     "text_of",
     "to_plain",
+    "tokens",
     "value_of",
     "yaml_file",
     "yaml_text",

@@ -10,9 +10,29 @@ from valuesmith.diagnostics import Diagnostic, Position, Source
 from valuesmith.records import replace
 
 _WRITTEN = re.compile(r"hf_token[\"']?\s*[:=]\s*(?:[\"']([^\"']+)|([^\s\"',{}\[\]][^\s,}\]]*))")
+_TOKENS = re.compile(
+    r"\bhf_[A-Za-z0-9]{16,}\b|\bnvapi-[\w-]{20,}|\bgh[pousr]_[A-Za-z0-9]{30,}\b|"
+    r"\bAKIA[0-9A-Z]{16}\b|\bsk-[A-Za-z0-9_-]{20,}|-----BEGIN [A-Z ]*PRIVATE KEY-----"
+)
+_SECRET_NAME = re.compile(
+    r"HF_TOKEN|HUGGING_?FACE(_HUB)?_TOKEN|.*(PASSWORD|PASSWD|API_?KEY|SECRET_?KEY|SECRET_ACCESS_KEY)"
+    r"|.*(AUTH|ACCESS|BEARER)_TOKEN|.*_SECRET"
+)
 _NULLS = ("null", "Null", "NULL", "~")
 _SHORTEST = 4  # a shorter text is hidden beside its key only: it would turn up in every word
 _LONG = 12  # from here on no word of ours can be meant
+
+
+def tokens(text: str) -> list[str]:
+    """What in *text* looks like a credential of a known service."""
+    return [match[0] for match in _TOKENS.finditer(text)]
+
+
+def is_secret(name: str, value: str) -> bool:
+    """Whether the variable *name* is for a secret and *value* is one, no reference to one and no path."""
+    if not value or value.startswith(("$(", "/", "${")):
+        return False
+    return _SECRET_NAME.fullmatch(name) is not None
 
 
 def masked(diagnostics: Iterable[Diagnostic], secrets: Iterable[str] = ()) -> list[Diagnostic]:

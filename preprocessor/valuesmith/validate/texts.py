@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from valuesmith import load
 from valuesmith.diagnostics import Diagnostic
 from valuesmith.load import masked
 from valuesmith.tree import scalars
@@ -21,14 +22,6 @@ _PLACEHOLDER = re.compile(
     r"secret|class|url|host|address|password|key|id))>|"
     r"\bREPLACE_\w+|\bYOUR[_-][A-Z][\w-]*|\byour-[a-z]+-here\b|\bCHANGE_?ME\b|\bTODO\b|\bFIXME\b"
 )
-_TOKENS = re.compile(
-    r"\bhf_[A-Za-z0-9]{16,}\b|\bnvapi-[\w-]{20,}|\bgh[pousr]_[A-Za-z0-9]{30,}\b|"
-    r"\bAKIA[0-9A-Z]{16}\b|\bsk-[A-Za-z0-9_-]{20,}|-----BEGIN [A-Z ]*PRIVATE KEY-----"
-)
-_SECRET_NAME = re.compile(
-    r"HF_TOKEN|HUGGING_?FACE(_HUB)?_TOKEN|.*(PASSWORD|PASSWD|API_?KEY|SECRET_?KEY|SECRET_ACCESS_KEY)"
-    r"|.*(AUTH|ACCESS|BEARER)_TOKEN|.*_SECRET"
-)
 # Scripts and engine configs: a comment in them may say TODO.
 _LONG = 400
 
@@ -42,7 +35,7 @@ def check(manifest: Manifest) -> Iterator[Diagnostic]:
             continue
         name = schemas.readable(manifest.body, path)
         at = manifest.at(None, *path)
-        tokens = [match[0] for match in _TOKENS.finditer(text)]
+        tokens = load.tokens(text)
         secrets += tokens
         if tokens:
             message = f"{manifest.title}: {name} holds a token in plain text"
@@ -66,7 +59,7 @@ def check_pod(pod: PodView) -> Iterator[Diagnostic]:
             if value == "None":
                 message = f"{pod.title}: environment variable {name} is the text None"
                 found.append(Diagnostic("VS626", message, pod.at(entry, "value"), "leave it out"))
-            elif isinstance(value, str) and _is_literal_secret(name, value):
+            elif isinstance(value, str) and not load.tokens(value) and load.is_secret(name, value):
                 secrets.append(value)
                 message = f"{pod.title}: environment variable {name} holds a secret in plain text"
                 hint = "take it from a Secret with valueFrom.secretKeyRef"
@@ -77,12 +70,6 @@ def check_pod(pod: PodView) -> Iterator[Diagnostic]:
                 hint = "leave the flag out, unless the engine takes that word"
                 found.append(Diagnostic("VS626", message, at, hint, "warning"))
     yield from masked(found, secrets)
-
-
-def _is_literal_secret(name: str, value: str) -> bool:
-    if not value or value.startswith(("$(", "/", "${")):
-        return False
-    return _SECRET_NAME.fullmatch(name) is not None and not _TOKENS.search(value)
 
 
 def _secret_objects(manifest: Manifest) -> Iterator[Diagnostic]:

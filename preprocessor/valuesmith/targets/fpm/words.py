@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from valuesmith import load
 from valuesmith.deployment import Deployment, Role
 from valuesmith.diagnostics import Collector, Diagnostic, Position
 from valuesmith.mapping import extra, wiring
@@ -67,6 +68,7 @@ def check(deployment: Deployment, role: Role, problems: Collector) -> None:
         )
     _check_env(deployment, problems)
     _check_secret(deployment, problems)
+    _check_literals(deployment, leaf, problems)
 
 
 def _check_backends(found: list[Word], nodes: int, problems: Collector) -> None:
@@ -105,6 +107,25 @@ def _check_results(found: list[Word], problems: Collector) -> None:
                 item.at,
                 "give it in seconds, or leave it out for two hours",
             )
+
+
+def _check_literals(deployment: Deployment, words: Leaf | None, problems: Collector) -> None:
+    """Secrets in what run.sh would hold."""
+    texts = [
+        ("a word of Workers.agg.extra_cli_args", "", str(word), words.place((index,)))
+        for index, word in enumerate((words.value if words is not None else None) or ())
+        if words is not None
+    ]
+    env = deployment.config.leaf("K8sConfig.extra_env")
+    for index, entry in enumerate((env.value if env is not None else None) or ()):
+        if env is not None and isinstance(entry, Mapping):
+            name, value = str(entry.get("name")), str(entry.get("value"))
+            texts.append((f"K8sConfig.extra_env {name}", name, value, env.place((index,))))
+    for what, name, text, at in texts:
+        if load.tokens(text) or load.is_secret(name, text):
+            message = f"{what} holds a secret in plain text, which run.sh would show"
+            hint = "put the model into a claim (K8sConfig.k8s_pvc_name), or let the collector set it for run.sh"
+            problems.items += load.masked([Diagnostic("VS627", message, at, hint)], [text])
 
 
 def _check_secret(deployment: Deployment, problems: Collector) -> None:

@@ -20,6 +20,7 @@ from valuesmith.tree import Leaf, Tree, derived, flatten
 
 GROUP_NAME_LIMIT = 50
 NAME_LIMIT = 53
+TOKEN_VARIABLE = "HF_TOKEN"
 AFTER_START = "RecreateGroupAfterStart"
 AFTER_START_SINCE = (0, 9, 0)
 
@@ -227,7 +228,8 @@ def _cluster(deployment: Deployment, found: Resolved) -> Nested:
     shaped: Nested = {}
     put(shaped, "imagePullSecrets", site.pull_secrets(config))
     token = site.token_secret(config)
-    if token and token["name"].value and found.request.downloads:
+    own = {entry.get("name") for role in found.roles.values() for entry in role.data.get("env") or ()}
+    if token and token["name"].value and found.request.downloads and TOKEN_VARIABLE not in own:
         shaped["hfTokenSecret"] = token
     if (cache := lws_pods.model_cache(found)) is not None:
         shaped["modelCache"] = cache
