@@ -342,6 +342,37 @@ def test_one_model_over_two_nodes_has_a_leader_that_serves(render: Renderer) -> 
         assert index.items() <= of_kind(objects, kind)["spec"]["selector"]["matchLabels"].items()
 
 
+MIXED = {
+    "multinode": True,
+    "prefill": {
+        "create": True,
+        "replicas": 1,
+        "parallelism": {"tensor": 16, "workers": 2},
+        "containers": [SERVER],
+        "monitoring": {"podmonitor": {"enabled": True}},
+    },
+}
+
+
+def test_each_role_is_watched_where_it_answers(render: Renderer) -> None:
+    watched = {"monitoring": {"podmonitor": {"enabled": True}}}
+    given = values({"parallelism": {"data": 16, "workers": 2}, **watched}, **MIXED)
+    objects = render(CHART, given)
+    index = "leaderworkerset.sigs.k8s.io/worker-index"
+    for role, leaders in (("decode", False), ("prefill", True)):
+        labels = of_kind(objects, "PodMonitor", role)["spec"]["selector"]["matchLabels"]
+        assert (index in labels) is leaders
+
+
+def test_one_pool_cannot_select_leaders_and_all_pods(render: Renderer) -> None:
+    pool = {"inferencePool": {"enabled": True}}
+    given = values({"parallelism": {"data": 16, "workers": 2}}, **MIXED, **pool)
+    said = "prefill answers in the leader of a group alone and decode in every pod"
+    assert said in render.error(CHART, given)
+    given["decode"]["servedBy"] = "leader"
+    assert of_kind(render(CHART, given), "InferencePool")
+
+
 @pytest.mark.parametrize(
     ("sizes", "said"),
     [

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from typing import Any
 
 import jsonschema
@@ -348,6 +349,21 @@ def test_ranks_stay_behind_one_port_when_the_roles_have_different_numbers_of_the
     found = resolved(workers, moe, version="0.23.0")
     assert flags(container(found)["args"])["--data-parallel-hybrid-lb"] is True
     assert found.values["routing"]["proxy"]["enabled"] is True
+
+
+def test_leaders_serve_all_ranks_where_another_role_has_leaders_alone() -> None:
+    ranks = {"tensor_parallel_size": 1, "data_parallel_size": 16, "moe_expert_parallel_size": 16}
+    split = {"tensor_parallel_size": 16, "max_batch_size": 4}
+    workers = {"prefill": split, "decode": {**ranks, "max_batch_size": 8}}
+    found = resolved(workers, {"ModelConfig": {"is_moe": True}}, version="0.23.0")
+    item = container(found)
+    assert "--data-parallel-hybrid-lb" not in item["args"]
+    assert flags(item["args"])["--data-parallel-size-local"] == "8"
+    assert found.values["decode"]["servedBy"] == found.values["prefill"]["servedBy"] == "leader"
+    for index, more in (("0", []), ("1", ["--headless", "--data-parallel-start-rank", "8"])):
+        words = [*item["command"][:4], "echo", *item["args"][:1]]
+        done = subprocess.run(words, env={"LWS_WORKER_INDEX": index}, capture_output=True, text=True)
+        assert done.stdout.split() == [*item["args"][:1], *more]
 
 
 def test_one_model_over_two_nodes_has_followers_without_a_server() -> None:

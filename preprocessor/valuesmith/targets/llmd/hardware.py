@@ -66,7 +66,12 @@ def resource(deployment: Deployment, accelerator: Leaf) -> str:
 
 def planned(deployment: Deployment) -> Deployment:
     """*deployment* on machines with the accelerator that ``LlmdConfig`` names."""
-    found = resource(deployment, accelerator(deployment, Collector()))
+    problems = Collector()
+    chosen = accelerator(deployment, problems)
+    if problems.has_errors:
+        # Told with all other problems, which needs the system as it is.
+        return deployment
+    found = resource(deployment, chosen)
     return replace(deployment, hardware=replace(deployment.hardware, resource=found))
 
 

@@ -24,6 +24,11 @@ MEETING = {
 }
 SHELL = ("/bin/sh", "-c")
 START_RANK = 'exec "$@" --data-parallel-start-rank "$((LWS_WORKER_INDEX * {local}))"'
+# Ranks behind the leader's API server: the other pods run engines alone.
+LED_RANKS = (
+    '[ "$LWS_WORKER_INDEX" = 0 ] || set -- "$@" --headless '
+    '--data-parallel-start-rank "$((LWS_WORKER_INDEX * {local}))"; exec "$@"'
+)
 FOLLOWERS = '[ "$LWS_WORKER_INDEX" = 0 ] || set -- "$@" --headless; exec "$@"'
 # Followers of a split model serve nothing: their probe holds as long as the container runs.
 LEADER_ONLY = (
@@ -197,7 +202,7 @@ def _spread(
             leader_serves=True,
         )
     if sizes.data > 1:
-        return _data_parallel(role, sizes, local, ranks, problems)
+        return _data_parallel(role, sizes, local, ranks, _led(deployment), problems)
     _need(deployment, role, "nnodes", problems)
     return Spread(
         {
@@ -236,8 +241,16 @@ def _per_rank(local: int) -> dict[str, Any]:
     }
 
 
-def _data_parallel(role: Role, sizes: Sizes, local: int, ranks: int, problems: Collector) -> Spread:
-    """Every pod serves its own ranks."""
+def _led(deployment: Deployment) -> bool:
+    """Whether some worker is one model over several nodes, which only its leader answers for."""
+    plans = [(role.plan, Sizes.of(role).data) for role in deployment.roles]
+    return any(plan is not None and plan.nodes > 1 and data == 1 for plan, data in plans)
+
+
+def _data_parallel(
+    role: Role, sizes: Sizes, local: int, ranks: int, led: bool, problems: Collector
+) -> Spread:
+    """Every pod serves its own ranks; or the leader serves all, where the pool selects leaders for another role."""
     plan = role.plan
     if plan is None or local * plan.nodes != sizes.data:
         problems.error(
@@ -256,6 +269,8 @@ def _data_parallel(role: Role, sizes: Sizes, local: int, ranks: int, problems: C
     script = START_RANK.format(local=local)
     if ranks > 1:
         return Spread({**flags, **_per_rank(local)}, script, ranks=local)
+    if led:
+        return Spread(flags, LED_RANKS.format(local=local), leader_serves=True)
     flags["data-parallel-hybrid-lb"] = True
     return Spread(flags, script)
 
