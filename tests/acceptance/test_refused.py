@@ -24,11 +24,13 @@ BenchConfig:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("wrong", ["image: no-tag", "image: {x}"])
-def test_the_benchmark_of_every_target(tmp_path: Path, target: str, wrong: str) -> None:
+@pytest.mark.parametrize(
+    ("wrong", "column"), [("name: A b", 9), ("endpoint_url: x", 17), ("num_requests: [1]", 17)]
+)
+def test_the_benchmark_of_every_target(tmp_path: Path, target: str, wrong: str, column: int) -> None:
     file = tmp_path / "deploy.yaml"
     file.write_text(GIVEN % (target, wrong))
     with pytest.raises(ConfigError) as caught:
         artifacts.render(resolved(file), ["deploy.yaml"])
     places = [(item.at.line, item.at.column) for item in caught.value.diagnostics if item.at]
-    assert places == [(7, 10)]
+    assert places == [(7, column)]

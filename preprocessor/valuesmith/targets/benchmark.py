@@ -8,6 +8,7 @@ from typing import Any
 from valuesmith import arguments, facts
 from valuesmith.aggregate import reference
 from valuesmith.deployment import Deployment
+from valuesmith.diagnostics import ConfigError, Diagnostic
 from valuesmith.targets import site
 from valuesmith.targets.shapes import Nested, fixed, put
 from valuesmith.tree import Leaf, Tree, derived
@@ -60,8 +61,12 @@ def _request_counts(config: Tree, concurrency: Leaf, each: int) -> Leaf:
     given = config.leaf("BenchConfig.num_requests")
     if given is not None and given.is_user and given.value:
         counts = given.value if isinstance(given.value, list) else [given.value]
-        if len(counts) == len(concurrency.value):
-            return given.because(given.origin.kind, counts, "as given")
+        wanted = len(concurrency.value)
+        if len(counts) != wanted:
+            message = f"BenchConfig.num_requests has {len(counts)} numbers, for {wanted} concurrencies"
+            hint = f"one for each of {' '.join(map(str, concurrency.value))} (BenchConfig.concurrency)"
+            raise ConfigError(Diagnostic("VS565", message, given.at, hint))
+        return given.because(given.origin.kind, counts, "as given")
     counts = [number * each for number in concurrency.value]
     return derived(counts, f"{each} requests for each concurrent one", ("concurrency", concurrency))
 
