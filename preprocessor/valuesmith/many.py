@@ -25,9 +25,11 @@ from valuesmith import (
 from valuesmith.aggregate import Options
 from valuesmith.diagnostics import Collector, ConfigError, Diagnostic, ToolError
 from valuesmith.records import dataclass, field
+from valuesmith.writer import stale as differing
 
 REPORT = "report.json"
-DONE, FAILED, STALE, SKIPPED, BROKEN = "done", "failed", "stale", "skipped", "broken"
+DONE, FAILED, SKIPPED, BROKEN = "done", "failed", "skipped", "broken"
+FRESH, STALE = "fresh", "stale"  # with --check
 NO_MATCH, TAKEN, LOST, BUG = "VS811", "VS812", "VS813", "VS814"
 
 
@@ -231,9 +233,9 @@ def _made(job: Job, recipe: Recipe) -> Outcome:
     deployment = resolved.deployment
     status = FAILED if any(item.is_error for item in found) else DONE
     if status == DONE and recipe.check:
-        differences = writer.check(rendering.artifacts, job.folder)
-        found += [Diagnostic("VS815", f"{job.folder} is stale: {item}") for item in differences]
-        status = STALE if differences else DONE
+        stale = differing.folder(rendering.artifacts, job.folder)
+        found += stale
+        status = STALE if stale else FRESH
     elif status == DONE:
         writer.write(rendering.artifacts, job.folder, recipe.force)
     gpus, nodes = report.totals(deployment)
@@ -265,7 +267,7 @@ def write_report(
 
     from valuesmith.writer import single
 
-    counts = dict.fromkeys((DONE, FAILED, STALE, SKIPPED, BROKEN), 0)
+    counts = dict.fromkeys((DONE, FAILED, SKIPPED, BROKEN), 0)
     for outcome in outcomes:
         counts[outcome.status] += 1
     whole: dict[str, Any] = {

@@ -67,6 +67,8 @@ def test_each_match_has_a_folder_and_failures_stop_no_other(tmp_path: Path) -> N
         "  b       dynamo               2      1  -",
         "",
         "  2 done   1 failed (out/report.json)",
+        "results/a/top2/generator_config.yaml:3:17: VS104 unknown key Workers.agg.tensor_paralel_size",
+        "      | did you mean tensor_parallel_size?",
     ]
     assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["a", "b", "report.json"]
     assert not (tmp_path / "out" / "a" / "top2").exists()
@@ -82,6 +84,20 @@ def test_each_match_has_a_folder_and_failures_stop_no_other(tmp_path: Path) -> N
             "hint": "did you mean tensor_parallel_size?",
         }
     ]
+
+
+def test_all_problems_of_those_that_failed_are_told_with_their_places(tmp_path: Path) -> None:
+    worse = BAD.replace("backend: vllm", "backend: vlm") + "NoSection: {}\n"
+    many_keys = GOOD + "".join(f"Unknown{index}: {{}}\n" for index in range(9))
+    inputs(tmp_path, results__a=worse, results__b=BAD, results__c=many_keys)
+    done = render(tmp_path, "--each", "results/*/generator_config.yaml", "-o", "out")
+    lines = done.stderr.partition("(out/report.json)\n")[2].splitlines()
+    places = [line.partition(": ")[0] for line in lines if " | " not in line]
+    file = "results/{}/generator_config.yaml"
+    assert places[:3] == [f"{file.format('a')}:{place}" for place in ("1:10", "3:17", "5:1")]
+    assert places[3] == f"{file.format('b')}:3:17"
+    assert places[4:] == [*(f"{file.format('c')}:{line}:1" for line in range(5, 10)), "c"]
+    assert lines[-1] == "c: … and 4 more"
 
 
 def test_a_folder_is_what_render_alone_would_write(tmp_path: Path) -> None:
@@ -217,12 +233,15 @@ def test_check_writes_nothing_and_fails_when_a_folder_is_stale(tmp_path: Path) -
     assert render(tmp_path, *words, "--check").returncode == 1
     assert not (tmp_path / "out").exists()
     assert render(tmp_path, *words).returncode == 0
-    assert render(tmp_path, *words, "--check").returncode == 0
+    fresh = render(tmp_path, *words, "--check")
+    assert fresh.returncode == 0
+    assert fresh.stderr.endswith("  2 up to date (nothing written, no report)\n")
     before = contents(tmp_path / "out")
     (tmp_path / "results" / "a" / "generator_config.yaml").write_text(GOOD.replace("2}", "4}"))
     stale = render(tmp_path, *words, "--check")
     assert stale.returncode == 1
-    assert "VS815 out/a is stale: " in stale.stderr
+    assert "  1 up to date   1 stale (nothing written, no report)\n" in stale.stderr
+    assert "\na: VS592 out/a is stale: k8s_deploy.yaml " in stale.stderr
     assert contents(tmp_path / "out") == before
 
 

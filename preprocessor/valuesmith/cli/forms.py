@@ -10,9 +10,8 @@ from typing import Any
 from valuesmith import artifacts, formats, proof, report, writer
 from valuesmith.artifacts import Rendering
 from valuesmith.cli import options, written
-from valuesmith.diagnostics import Diagnostic
 from valuesmith.report import Checked
-from valuesmith.writer import Artifacts
+from valuesmith.writer import Artifacts, stale
 
 ONE_FILE = (".json", ".yaml", ".yml")
 
@@ -69,16 +68,9 @@ def _folder(
     output, apply = place
     console = options.console(given)
     if given["check"]:
-        found = writer.check(ours, output)
-        console.problems([_stale(output, str(item)) for item in found], "nothing written")
-        return 1 if found else 0
+        return written.compared(stale.folder(ours, output), given)
     options.spare(inputs, given, [Path(output, name) for name in ours.files])
     removed = writer.write(ours, output, given["force"])
     for line in report.rendered(rendering, checked, inputs, output, removed, apply):
         console.say(line)
     return 0
-
-
-def _stale(output: str, difference: str) -> Diagnostic:
-    hint = "render it again without --check, and commit what changed"
-    return Diagnostic("VS592", f"{output} is stale: {difference}", None, hint)

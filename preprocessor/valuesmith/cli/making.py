@@ -123,10 +123,9 @@ def render(
             rendering, checked, inputs, output, {**given, "check": check, "force": force}
         )
     if check:
-        differences = writer.check(rendering.artifacts, output)
-        if differences:
-            console.say(f"{output} is stale: " + ", ".join(str(item) for item in differences))
-        return 1 if differences else 0
+        from valuesmith.writer import stale
+
+        return written.compared(stale.folder(rendering.artifacts, output), given)
     options.spare(inputs, given, [Path(output, name) for name in rendering.artifacts.files])
     removed = writer.write(rendering.artifacts, output, force)
     for line in report.rendered(rendering, checked, inputs, output, removed):

@@ -23,6 +23,8 @@ from valuesmith.proof import Wishes
 # More rows than that nobody reads: those that failed are shown, the report has all.
 ROWS = 40
 WIDTH = 100
+# … and of their problems, a few of each deployment.
+EACH = 5
 
 
 def render(before: Sequence[str], output: Path, given: dict[str, Any]) -> int:
@@ -52,7 +54,7 @@ def render(before: Sequence[str], output: Path, given: dict[str, Any]) -> int:
         except KeyboardInterrupt:
             interrupted = True
     outcomes.sort(key=lambda outcome: outcome.name)
-    report = ""
+    report = " (nothing written, no report)"
     if not recipe.check:
         report = f" ({many.write_report(outcomes, given['each'], output, __version__, interrupted=interrupted)})"
     _show(outcomes, console, report)
@@ -123,10 +125,28 @@ def _show(outcomes: Sequence[Outcome], console: Console, report: str) -> None:
     counts = {name: sum(item.status == name for item in outcomes) for name in _WORDS}
     parts = [f"{count} {_WORDS[name]}" for name, count in counts.items() if count]
     console.say(f"  {'   '.join(parts) or 'nothing to do'}{report}")
+    for line in _places([outcome for outcome in outcomes if outcome.failed]):
+        console.say(line)
+
+
+def _places(failed: Sequence[Outcome]) -> Iterator[str]:
+    """The problems of those that *failed*, each with its place and what to do."""
+    for outcome in failed[:ROWS]:
+        errors = [item for item in outcome.problems if item["severity"] == "error"]
+        for item in errors[:EACH]:
+            place = ":".join(str(item[key]) for key in ("file", "line", "column") if key in item)
+            yield f"{place or outcome.name}: {item['code']} {item['message']}"
+            if item["hint"]:
+                yield f"      | {item['hint']}"
+        if len(errors) > EACH:
+            yield f"{outcome.name}: … and {len(errors) - EACH} more"
+    if len(failed) > ROWS:
+        yield f"… and {len(failed) - ROWS} more that failed"
 
 
 _WORDS = {
     many.DONE: "done",
+    many.FRESH: "up to date",
     many.SKIPPED: "there already",
     many.STALE: "stale",
     many.FAILED: "failed",

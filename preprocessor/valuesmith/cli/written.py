@@ -10,32 +10,25 @@ from typing import Any
 import click
 
 from valuesmith.cli import options
+from valuesmith.diagnostics import Diagnostic
 
 
 def text(text: str, inputs: Sequence[str], output: str, given: dict[str, Any]) -> int:
     """Write *text* to *output*, ``-`` is standard output; the exit code."""
-    from valuesmith.writer import single
+    from valuesmith.writer import single, stale
 
     path = Path(output)
     if output == "-":
         click.echo(text, nl=False)
         return 0
     if given["check"]:
-        return _compared(path, text, given)
+        return compared(stale.file(path, text), given)
     options.spare(inputs, given, [path])
     single.write_text(path, text, given["force"])
     return 0
 
 
-def _compared(path: Path, text: str, given: dict[str, Any]) -> int:
-    from valuesmith.writer import File, compare
-
-    try:
-        old = path.read_bytes()
-    except OSError:
-        options.console(given).say(f"{path} is stale: it is missing")
-        return 1
-    if old == File.text(text).content:
-        return 0
-    options.console(given).say(f"{path} is stale: {compare.describe(path.name, old, text.encode())}")
-    return 1
+def compared(found: Sequence[Diagnostic], given: dict[str, Any]) -> int:
+    """Say what ``--check`` found; the exit code."""
+    options.console(given).problems(found, "nothing written")
+    return 1 if found else 0

@@ -4,7 +4,16 @@
 from __future__ import annotations
 
 from valuesmith.writer.compare import Change, changes
-from valuesmith.writer.folder import Artifacts, Difference, File, check, own_files, recorded, write
+from valuesmith.writer.folder import (
+    Artifacts,
+    Difference,
+    File,
+    check,
+    form_of,
+    own_files,
+    recorded,
+    write,
+)
 from valuesmith.writer.text import MARK, header, is_ours, yaml_text
 
 __all__ = [
@@ -15,6 +24,7 @@ __all__ = [
     "File",
     "changes",
     "check",
+    "form_of",
     "header",
     "is_ours",
     "own_files",

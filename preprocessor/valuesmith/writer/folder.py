@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 from valuesmith.diagnostics import Collector, ConfigError, Diagnostic
 from valuesmith.records import dataclass
 from valuesmith.writer.compare import describe
+from valuesmith.writer.form import form
 from valuesmith.writer.record import RECORD, digest, read_record, record_text
 from valuesmith.writer.text import is_ours
 
@@ -63,14 +64,16 @@ def write(artifacts: Artifacts, folder: str | os.PathLike[str], force: bool = Fa
     """Make *folder* hold exactly these files of ours, beside whatever others put there.
 
     Returns the names of files of ours that were removed because they are no longer made. Raises
-    :class:`ConfigError` when a name is taken by a file that is not ours (unless *force*), or when the
-    folder cannot be written; then nothing has changed.
+    :class:`ConfigError` when a name is taken by a file that is not ours or the folder was made in another form
+    (unless *force*), or when the folder cannot be written; then nothing has changed.
     """
     from valuesmith.writer import swap
 
     target = _target(folder)
     with swap.locked(target):
         swap.recover(target)
+        if not force:
+            _refuse_other_form(artifacts, target)
         _refuse_collisions(artifacts, target, force)
         stale = _stale(artifacts, target)
         swap.replace(target, artifacts.files, stale)
@@ -96,6 +99,18 @@ def check(artifacts: Artifacts, folder: str | os.PathLike[str]) -> list[Differen
             found.append(Difference(name, "mode", wanted))
     found += [Difference(name, "stale", "is no longer made") for name in _stale(artifacts, target)]
     return found
+
+
+def form_of(folder: str | os.PathLike[str]) -> str:
+    """The ``--format`` that *folder* was made with, told by our files in it; empty where they do not say."""
+    target = Path(folder)
+    record = read_record(target)
+    ours = (
+        path.relative_to(target).as_posix()
+        for path in _candidates(target, set(_OUR_FOLDERS))
+        if _starts_as_ours(path) or path.relative_to(target).as_posix() in record
+    )
+    return form(ours)
 
 
 def own_files(folder: str | os.PathLike[str]) -> list[Path]:
@@ -126,6 +141,15 @@ def _target(folder: str | os.PathLike[str]) -> Path:
         message = f"{target.parent} cannot be made: {error.strerror}"
         raise ConfigError(Diagnostic("VS804", message)) from error
     return target
+
+
+def _refuse_other_form(artifacts: Artifacts, target: Path) -> None:
+    there, wanted = form_of(target), form(artifacts.files)
+    if there and wanted and there != wanted:
+        count = len(_stale(artifacts, target))
+        message = f"{target} was made with --format {there}, and this is --format {wanted}"
+        hint = f"add --format {there}, choose another -o, or have its files ({count} of them) removed with --force"
+        raise ConfigError(Diagnostic("VS808", message, None, hint))
 
 
 def _refuse_collisions(artifacts: Artifacts, target: Path, force: bool) -> None:
