@@ -63,6 +63,30 @@ def runtime(tree: Tree, backend: str, dynamo: Leaf, image: Leaf | None, problems
     return image
 
 
+def check_engine(backend: str, engine: Leaf, image: Leaf, problems: Collector) -> None:
+    """Warn when *image* is a default one, whose release holds another *engine* than flags are made for.
+
+    No error: a private build may stand behind a mirror of the same name.
+    """
+    reference = parse_reference(str(image.value))
+    if reference is None or runtime_backend(reference) != backend or reference.digest:
+        return
+    known, asked = facts.releases(), str(engine.value)
+    release = known.of_tag(reference.tag)
+    if release is None or facts.version(known.engine(release, backend)) == facts.version(asked):
+        return
+    name, held = facts.ENGINES[backend], known.engine(release, backend)
+    fitting = known.for_engine(backend, asked)
+    holds = facts.version(known.engine(fitting, backend)) == facts.version(asked)
+    other = f"--dynamo-version {fitting}, which holds it, or " if holds else ""
+    problems.warning(
+        "VS227",
+        f"image {image.value} holds {name} {held}, but backend_version makes the flags for {asked}",
+        engine.at,
+        f"give {other}K8sConfig.k8s_image with {name} {asked}, or leave backend_version out",
+    )
+
+
 def _suffix(tree: Tree, backend: str, dynamo: str, image: Leaf | None, problems: Collector) -> str:
     """What the transport adds to the tag of the default image."""
     chosen = tree.leaf("K8sConfig.transport")

@@ -31,6 +31,9 @@ def decide(tree: Tree, problems: Collector) -> dict[Path, Leaf]:
         return {}
     leaves: dict[Path, Leaf] = {VERSION: dynamo, ("backend_version",): engine}
     leaves[IMAGE] = dynamo_images.runtime(tree, backend, dynamo, image, problems)
+    if tree.value("target") in dynamo_images.RUN_BY:
+        _tell_older(backend, dynamo, engine, problems)
+        dynamo_images.check_engine(backend, engine, leaves[IMAGE], problems)
     planner = dynamo_images.planner(tree, backend, dynamo, leaves[IMAGE], problems)
     if planner is not None:
         leaves[PLANNER] = planner
@@ -67,6 +70,24 @@ def _dynamo(tree: Tree, backend: str, image: Leaf | None, reference: Reference |
             kind="release",
         )
     return derived(known.newest, "the newest known Dynamo release", kind="release")
+
+
+def _tell_older(backend: str, dynamo: Leaf, engine: Leaf, problems: Collector) -> None:
+    """Say that an engine release which was asked for brought an older Dynamo with it."""
+    newest = facts.releases().newest
+    if (
+        dynamo.is_user
+        or dynamo.value == newest
+        or ("backend_version", engine) not in dynamo.origin.reads
+    ):
+        return
+    problems.note(
+        "VS224",
+        f"backend_version {engine.value} makes this a deployment of Dynamo {dynamo.value}, not {newest}",
+        engine.at,
+        f"Dynamo {newest} ships {facts.ENGINES[backend]} {facts.releases().engine(newest, backend)}; "
+        "--dynamo-version says which Dynamo",
+    )
 
 
 def _given_engine(tree: Tree, backend: str) -> Leaf | None:

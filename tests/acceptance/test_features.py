@@ -527,6 +527,59 @@ def test_a_planner_below_1_0_is_refused_naming_both(release):
     assert text.endswith("DynConfig.planner_config needs Dynamo 1.0.0 or later")
 
 
+@pytest.mark.parametrize(
+    ("backend", "release", "engine", "hint"),
+    [
+        ("sglang", "1.6.1", "0.5.13", "leave backend_version out"),
+        ("vllm", "1.6.1", "0.99.0", "leave backend_version out"),
+        ("vllm", "1.6.1", "0.20.1", "--dynamo-version 1.2.1, which holds it"),
+        ("trtllm", "1.6.1", "1.3.0rc25", "--dynamo-version 1.5.1, which holds it"),
+        # No release holds it, and the one that is taken holds another.
+        ("vllm", None, "0.21.0", "leave backend_version out"),
+    ],
+)
+@pytest.mark.parametrize("target", ["dynamo", "fpm"])
+def test_a_default_image_that_holds_another_engine_is_told(backend, release, engine, hint, target):
+    if target == "fpm" and backend != "vllm":
+        pytest.skip("it serves vLLM alone")
+    given = agg(backend, release, backend_version=engine, target=target)
+    given["Workers"]["agg"] |= (
+        {"extra_cli_args": ["--benchmark-mode", "agg"]} if target == "fpm" else {}
+    )
+    (told,) = [item for item in resolved(given).diagnostics if item.code == "VS227"]
+    assert (told.severity, engine in told.message, hint in told.hint) == ("warning", True, True)
+    held = facts.releases().engine(release or "1.2.1", backend)
+    assert f" {held}," in told.message
+
+
+def test_an_image_that_may_hold_any_engine_is_not_doubted():
+    fits = agg("vllm", "1.6.1", backend_version="0.31.0")
+    own = agg("vllm", "1.6.1", backend_version="0.20.1", K8sConfig={"k8s_image": "team/engine:7"})
+    pinned = f"nvcr.io/nvidia/ai-dynamo/vllm-runtime:1.6.1@sha256:{'0' * 64}"
+    exact = agg("vllm", "1.6.1", backend_version="0.20.1", K8sConfig={"k8s_image": pinned})
+    llmd = agg("vllm", "1.6.1", backend_version="0.20.1", target="llm-d-helm")
+    for given in (fits, own, exact, llmd):
+        assert not [text for text in found(given, "warning") if text.startswith("VS227")]
+
+
+@pytest.mark.parametrize(
+    ("engine", "release"), [({"vllm": "0.20.1"}, "1.2.1"), ({"sglang": "0.5.9"}, "1.0.2")]
+)
+def test_an_engine_release_that_brings_an_older_dynamo_says_so(engine, release):
+    ((backend, number),) = engine.items()
+    given = agg(backend, None, backend_version=number)
+    assert [text for text in found(given, "note") if text.startswith("VS224")] == [
+        f"VS224 backend_version {number} makes this a deployment of Dynamo {release}, not 1.6.1"
+    ]
+    newest = facts.releases().engine("1.6.1", backend)
+    for silent in (
+        agg(backend, release, backend_version=number),
+        agg(backend, None, backend_version=newest),
+        agg(backend, None, backend_version=number, target="llm-d-helm"),
+    ):
+        assert not [text for text in found(silent, "note") if text.startswith("VS224")]
+
+
 def test_no_planner_without_its_config():
     assert "planner" not in values(source())
 

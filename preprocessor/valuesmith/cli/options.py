@@ -58,8 +58,16 @@ deciding = _stack(
     ),
     click.option("--target", metavar="NAME", help="dynamo, llm-d-helm, llm-d-kustomize, fpm or lws."),
     click.option("--backend", metavar="NAME", help="vllm, sglang or trtllm."),
-    click.option("--backend-version", metavar="VERSION", help="Engine release [what Dynamo pins]."),
-    click.option("--dynamo-version", metavar="VERSION", help="Dynamo release [newest known]."),
+    click.option(
+        "--backend-version",
+        metavar="VERSION",
+        help="Engine release [what Dynamo pins]. Alone, it chooses the Dynamo release that pins it.",
+    ),
+    click.option(
+        "--dynamo-version",
+        metavar="VERSION",
+        help="Dynamo release [of the image's tag, else of --backend-version, else the newest known].",
+    ),
     click.option("--rules", metavar="NAME|DIR", help="Rule set [default]."),
     click.option("--mapping", type=FILE, metavar="FILE", help="More mapping entries."),
     click.option("--cluster", type=FILE, metavar="FILE", help="Facts of the cluster."),
