@@ -13,8 +13,9 @@ from valuesmith.diagnostics import Collector, Diagnostic, Position
 from valuesmith.records import dataclass, replace
 from valuesmith.report import Checked
 from valuesmith.tree import Tree, scalars
-from valuesmith.validate import commands, engine_config, kubernetes, pods, processes, rendered
+from valuesmith.validate import commands, kubernetes, pods, processes, rendered
 from valuesmith.validate import manifest as manifests
+from valuesmith.validate.prerequisites import prerequisites
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +52,7 @@ def check(rendering: Rendering, wishes: Wishes) -> Checked:
         *_pool(rendering, objects),
     ]
     flags = processes.of_deployment(rendering.resolved.deployment)
-    found += processes.check(flags, wishes.allow_unknown_flags)
-    found += engine_config.of_deployment(rendering.resolved.deployment, wishes.allow_unknown_flags)
+    found += processes.problems(rendering.resolved.deployment, wishes.allow_unknown_flags)
     words = sum(item.flags for item in flags)
     if not flags:
         told, words = _commands(rendering, wishes)
@@ -78,7 +78,7 @@ def check(rendering: Rendering, wishes: Wishes) -> Checked:
         objects=len(objects),
         flags=words,
         kinds=tuple(customs),
-        prerequisites=tuple(validate.prerequisites(objects)),
+        prerequisites=tuple(prerequisites(objects)),
         done=True,
     )
 
@@ -155,7 +155,7 @@ def overlaid(checked: Checked, manifest: str, wishes: Wishes) -> Checked:
         checked,
         diagnostics=(*checked.diagnostics, *new),
         objects=len(objects),
-        prerequisites=tuple(validate.prerequisites(objects)),
+        prerequisites=tuple(prerequisites(objects)),
     )
 
 
@@ -174,7 +174,8 @@ def _pool(rendering: Rendering, objects: list[manifests.Manifest]) -> list[Diagn
 def _totals(rendering: Rendering, objects: list[manifests.Manifest]) -> list[Diagnostic]:
     """The GPUs that the manifests ask for against those of the plan."""
     deployment = rendering.resolved.deployment
-    resource = deployment.hardware.resource
+    named = rendering.resolved.tree.leaf("accelerator", "resource")
+    resource = str(named.value) if named is not None and named.value else deployment.hardware.resource
     planned = sum(row.gpus for row in topology.budget(deployment.roles))
     asked = pods.total(objects, resource)
     problems = Collector()

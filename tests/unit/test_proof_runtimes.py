@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
+from runtime_deployments import runtime_file
 
 from valuesmith import artifacts, load, pipeline, proof, runtimes
 from valuesmith.report import Checked
@@ -59,9 +61,17 @@ def test_an_appended_flag_is_the_last_word_and_warned_of() -> None:
     assert told(over) == [("VS425", "warning", "<mapping>")]
 
 
-def test_a_release_that_is_too_old_to_be_known_is_warned_of() -> None:
-    over = {"runtime": "vllm", "image": "vllm/vllm-openai:v0.7.3"}
-    assert told(over) == [("VS426", "warning", "<mapping>")]
+def test_a_runtime_whose_release_is_too_old_to_be_known_is_warned_of(tmp_path: Path) -> None:
+    """As llmaz ships them."""
+    path = runtime_file(
+        tmp_path,
+        """\
+        name: old
+        image: {repository: vllm/vllm-openai, tag: v0.7.3}
+        roles: {main: {command: [vllm, serve], args: ["{{ .ModelPath }}", --max-num-seqs=4]}}
+        """,
+    )
+    assert told({"runtime": path}) == [("VS426", "warning", "<mapping>")]
 
 
 def test_flags_of_an_unknown_image_are_not_counted_as_checked() -> None:
@@ -82,3 +92,13 @@ def test_runtimes_without_a_catalog_have_no_checked_flags(name: str) -> None:
     found = proof.check(artifacts.render(pipeline.resolve(request), ["x"]), proof.Wishes())
     assert found.flags == 0
     assert not [item for item in found.diagnostics if item.is_error]
+
+
+@pytest.mark.parametrize(
+    "resource", ["nvidia.com/gpu", "nvidia.com/mig-3g.40gb", "amd.com/gpu", "google.com/tpu"]
+)
+@pytest.mark.parametrize("tp", [4, 8])
+def test_every_kind_of_accelerator_is_counted_by_its_own_name(resource: str, tp: int) -> None:
+    flavor = {"name": "f", "limits": {resource: 4}, "params": {"TP": tp}}
+    found = checked({"runtime": "vllm", "flavor": flavor}).diagnostics
+    assert not [str(item) for item in found if item.is_error]

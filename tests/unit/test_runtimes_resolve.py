@@ -630,3 +630,27 @@ def test_engine_words_do_not_give_it_again_either_and_other_words_are_free() -> 
         "-x",
         "a=b",
     ]
+
+
+@pytest.mark.parametrize(
+    ("limits", "code", "message"),
+    [
+        (
+            "{nvidia.com/gpu: 1, amd.com/gpu: 1}",
+            "E_FLAVOR",
+            "a pod has accelerators of one kind, not nvidia.com/gpu and amd.com/gpu",
+        ),
+        ("{nvidia.com/gpu: -1}", "E_RANGE", "nvidia.com/gpu is -1"),
+        ("{nvidia.com/gpu: 0.5}", "E_TYPE", "nvidia.com/gpu is a whole number, not '0.5'"),
+    ],
+)
+@pytest.mark.parametrize("key", ["flavor: {}", "flavors: [{}]", "alternatives: [{}]"])
+def test_devices_of_a_flavor_are_of_one_kind_and_whole(
+    limits: str, code: str, message: str, key: str
+) -> None:
+    given = key.replace("{}", f"{{name: f, limits: {limits}}}")
+    chosen = "flavor: {name: main}, " if key.startswith("alternatives") else ""
+    (found,) = refused(f"RuntimeConfig: {{{chosen}{given}}}", "vllm")
+    assert (found.code, found.message) == (code, message)
+    assert found.at is not None
+    assert found.hint

@@ -126,10 +126,21 @@ def _check_keys(flavor: Part, problems: list[Diagnostic]) -> None:
             problems.append(Diagnostic("E_SHAPE", f"{key} of a flavor is a list", at))
         elif key not in ("name", "tolerations") and not isinstance(value, Mapping):
             problems.append(Diagnostic("E_SHAPE", f"{key} of a flavor is a map", at))
-    for key, text in limits(flavor).items():
-        if is_accelerator(key) and not scalars.INTEGER.fullmatch(text):
-            at = flavor.place(("limits", key))
-            problems.append(Diagnostic("E_TYPE", f"{key} is a whole number, not {text!r}", at))
+    counted = [(key, text) for key, text in limits(flavor).items() if is_accelerator(key)]
+    for key, text in counted:
+        at = flavor.place(("limits", key))
+        if not scalars.INTEGER.fullmatch(text):
+            hint = "devices cannot be shared"
+            problems.append(Diagnostic("E_TYPE", f"{key} is a whole number, not {text!r}", at, hint))
+        elif int(text) < 0:
+            problems.append(
+                Diagnostic("E_RANGE", f"{key} is {text}", at, "give the devices of one pod")
+            )
+    if len(counted) > 1:
+        both = " and ".join(key for key, _ in counted)
+        at = flavor.place(("limits", counted[1][0]))
+        hint = "describe a flavor for each kind of node"
+        problems.append(_problem(f"a pod has accelerators of one kind, not {both}", at, hint))
 
 
 def _problem(message: str, at: Position | None, hint: str = "") -> Diagnostic:
