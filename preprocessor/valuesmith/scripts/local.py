@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from valuesmith import arguments
+from valuesmith import arguments, facts
 from valuesmith.deployment import Deployment, Process, Role
 from valuesmith.diagnostics import Collector
 from valuesmith.scripts import assignments, fill, lines, quote
@@ -22,12 +22,14 @@ DP_PORT = 13445
 MOST_ON_A_HOST = 256
 EVENT_PORT = "DYN_VLLM_KV_EVENT_PORT"
 HEAD = '"$HEAD_NODE_IP"'
+NOWHERE = "0.0.0.0"
 
 
 def run_scripts(deployment: Deployment, header: str) -> dict[str, str]:
     """``run_0.sh``, ``run_1.sh``, … for the nodes that the workers need."""
     per_node = int(deployment.config.value("NodeConfig.num_gpus_per_node") or 8)
     nodes = place(deployment.roles, per_node)
+    head = str(deployment.config.value("ServiceConfig.head_node_ip") or NOWHERE)
     scripts = {}
     for index, placements in enumerate(nodes):
         started = [p for p in placements if not _started_elsewhere(deployment, p)]
@@ -48,10 +50,20 @@ def run_scripts(deployment: Deployment, header: str) -> dict[str, str]:
             group=multinode[0].nodes if multinode else 1,
             elsewhere=elsewhere[0].first_node if elsewhere and not processes else None,
             first_node=multinode[0].first_node if multinode else 0,
-            head=quote(str(deployment.config.value("ServiceConfig.head_node_ip") or "")),
+            # The input gives the address of node 0; a worker that begins elsewhere meets elsewhere.
+            head=quote(head if not multinode or multinode[0].first_node == 0 else NOWHERE),
+            found_at=_found_at(deployment, head) if len(nodes) > 1 and head != NOWHERE else {},
             processes=processes,
         )
     return scripts
+
+
+def _found_at(deployment: Deployment, head: str) -> dict[str, str]:
+    """Where workers and frontend find each other: services of the first node, unless the caller says others."""
+    found = {"ETCD_ENDPOINTS": f"http://{head}:2379"}
+    if facts.within(deployment.dynamo_version, None, "1.4.0"):
+        found["NATS_SERVER"] = f"nats://{head}:4222"
+    return {name: quote(address) for name, address in found.items()}
 
 
 def _frontend(deployment: Deployment) -> dict[str, Any]:

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Run scripts on several hosts: where the processes find each other."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import resolving
+
+from valuesmith.scripts import local
+
+HEAD = "10.9.9.9"
+MODEL = {
+    "ServiceConfig": {"model_path": "example-org/dense-8b"},
+    "NodeConfig": {"num_gpus_per_node": 8},
+}
+WORKERS = {"prefill": {"tensor_parallel_size": 8}, "decode": {"tensor_parallel_size": 16}}
+
+
+def scripts(backend: str = "vllm", release: str = "1.2.1", **service: Any) -> dict[str, str]:
+    """Prefill on node 0; decode on nodes 1 and 2."""
+    given = resolving.merged(MODEL, {"Workers": WORKERS, "ServiceConfig": service})
+    found = resolving.resolved(given, backend=backend, dynamo_version=release)
+    return local.run_scripts(found.deployment, "# made")
+
+
+def exported(script: str, folder: Path, **env: str) -> dict[str, str]:
+    """What *script* exports before it starts anything."""
+    path = folder / "run.sh"
+    path.write_text(script.partition("\npids=()")[0] + "\nenv\n")
+    done = subprocess.run(["bash", path], env=env, capture_output=True, text=True, check=True)
+    return dict(line.split("=", 1) for line in done.stdout.splitlines())
+
+
+@pytest.mark.parametrize("backend", ["vllm", "sglang", "trtllm"])
+def test_every_node_looks_for_the_others_at_the_first_one(backend: str, tmp_path: Path) -> None:
+    made = scripts(backend, head_node_ip=HEAD)
+    assert len(made) == 3
+    for index in (0, 1):
+        env = {"PATH": "/usr/bin:/bin", "HEAD_NODE_IP": "10.0.0.1", "WORKER_HOSTS": "a:8,b:8"}
+        found = exported(made[f"run_{index}.sh"], tmp_path, **env)
+        assert found["ETCD_ENDPOINTS"] == f"http://{HEAD}:2379"
+        assert found["NATS_SERVER"] == f"nats://{HEAD}:4222"
+        own = exported(made[f"run_{index}.sh"], tmp_path, **env, ETCD_ENDPOINTS="http://e:1")
+        assert own["ETCD_ENDPOINTS"] == "http://e:1"
+
+
+def test_newer_releases_need_no_nats() -> None:
+    for script in scripts(release="1.4.0", head_node_ip=HEAD).values():
+        assert "ETCD_ENDPOINTS=" in script
+        assert "NATS_SERVER" not in script
+
+
+@pytest.mark.parametrize("service", [{}, {"head_node_ip": "0.0.0.0"}, {"head_node_ip": None}])
+def test_without_an_address_the_environment_decides(service: dict[str, Any]) -> None:
+    assert not re.search("ETCD|NATS", "".join(scripts(**service).values()))
+
+
+@pytest.mark.parametrize("backend", ["vllm", "sglang"])
+def test_a_worker_that_begins_on_another_node_does_not_meet_at_the_first(
+    backend: str, tmp_path: Path
+) -> None:
+    made = scripts(backend, head_node_ip=HEAD)
+    (tmp_path / "run.sh").write_text(made["run_1.sh"])
+    done = subprocess.run(
+        ["bash", tmp_path / "run.sh"], env={"PATH": "/usr/bin:/bin"}, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (2, "set HEAD_NODE_IP to the address of node 1\n")
