@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from typing import Any
 
@@ -597,6 +598,27 @@ def test_accelerators_cannot_be_given_a_second_time() -> None:
 def test_extra_words_come_last() -> None:
     workers = {"agg": {**AGG, "extra_cli_args": ["--some-new-flag", "7"]}}
     assert container(resolved(workers))["args"][-2:] == ["--some-new-flag", "7"]
+
+
+# Fabrics.
+
+
+@pytest.mark.parametrize("module", [llmd, llmd_kustomize])
+@pytest.mark.parametrize(("backend", "version"), [("vllm", "0.24.0"), ("sglang", "0.5.18")])
+def test_a_fabric_brings_no_search_paths_of_dynamos_images(
+    backend: str, version: str, module: Any
+) -> None:
+    target = "llm-d-helm" if module is llmd else "llm-d-kustomize"
+    options = {"target": target, "backend": backend, "version": version}
+    over: dict[str, Any] = {"K8sConfig": {"transport": "efa"}}
+    found = disagg(over, **options)
+    names = set(re.findall(r"'name': '([A-Z_]+)'", str(found.values)))
+    assert "FI_PROVIDER" in names
+    assert not names & {"PATH", "LD_LIBRARY_PATH"}
+    assert [item.code for item in module.notes(found.deployment)] == ["VS516"]
+    over["LlmdConfig"] = {f"{backend}_image": f"example.org/{backend}:v{version}"}
+    assert not module.notes(disagg(over, **options).deployment)
+    assert not module.notes(disagg({"K8sConfig": {"transport": "ib"}}, **options).deployment)
 
 
 # The volume that the model is loaded into.

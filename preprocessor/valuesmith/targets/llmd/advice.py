@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from valuesmith import facts
 from valuesmith.deployment import Deployment
 from valuesmith.diagnostics import Collector, Diagnostic
 from valuesmith.targets.llmd.facts import facts_table, given
@@ -41,7 +42,30 @@ def about_chart(deployment: Deployment) -> tuple[Diagnostic, ...]:
             wanted.at,
             "unless the router does it itself, remove LlmdConfig.routing_proxy_enabled",
         )
-    return (*problems.items, *about_connector(deployment), *about_dynamo(config))
+    return (*problems.items, *about_pods(deployment))
+
+
+def about_pods(deployment: Deployment) -> tuple[Diagnostic, ...]:
+    """Warnings that do not depend on how the pods are made."""
+    return (
+        *about_connector(deployment),
+        *about_image(deployment),
+        *about_dynamo(deployment.config),
+    )
+
+
+def about_image(deployment: Deployment) -> list[Diagnostic]:
+    """A warning when KV blocks travel by libraries that the engines' own images do not have."""
+    leaf = deployment.config.leaf("K8sConfig", "transport")
+    image = given(deployment.config, "LlmdConfig", f"{deployment.backend}_image")
+    if leaf is None or image is not None or not facts.transport(deployment.transport).images:
+        return []
+    message = (
+        f"the public image of {deployment.backend} is not known to have the libraries of transport "
+        f"{leaf.value}"
+    )
+    hint = f"name one that has them as LlmdConfig.{deployment.backend}_image"
+    return [Diagnostic("VS516", message, leaf.at, hint, "warning")]
 
 
 def _in_claim(config: Tree) -> set[str]:

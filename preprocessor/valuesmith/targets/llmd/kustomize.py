@@ -12,13 +12,12 @@ from valuesmith.deployment import Deployment
 from valuesmith.diagnostics import Collector, Diagnostic
 from valuesmith.targets.llmd import hardware as llmd_hardware
 from valuesmith.targets.llmd import monitors, nvlink
-from valuesmith.targets.llmd.advice import about_dynamo
+from valuesmith.targets.llmd.advice import about_pods
 from valuesmith.targets.llmd.base import BUILTIN, FOLDER, Base, base
 from valuesmith.targets.llmd.facts import SECTION, given
 from valuesmith.targets.llmd.helm import router_url
 from valuesmith.targets.llmd.patch import pod_patch
 from valuesmith.targets.llmd.pod import Plain
-from valuesmith.targets.llmd.proxy import about_connector
 from valuesmith.targets.llmd.settings import Settings, settings
 from valuesmith.targets.llmd.wiring import Server, server
 from valuesmith.targets.shapes import hardware_leaf
@@ -118,7 +117,7 @@ def notes(deployment: Deployment) -> tuple[Diagnostic, ...]:
     """Warnings: keys without effect, and a remote base, whose built result cannot be checked here."""
     ground = base_of(deployment)
     unbuilt = [not_built(ground)] if ground.kind == "remote" else []
-    return (*about_connector(deployment), *about_dynamo(deployment.config), *unbuilt)
+    return (*about_pods(deployment), *unbuilt)
 
 
 def not_built(ground: Base) -> Diagnostic:

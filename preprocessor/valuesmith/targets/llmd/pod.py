@@ -17,8 +17,8 @@ from valuesmith.targets.llmd.wiring import Server
 from valuesmith.targets.shapes import env_text, user_env
 
 Plain = dict[str, Any]
-# What is said for Dynamo alone: its discovery, and a cache folder that llm-d mounts elsewhere.
-NOT_LLMD = ("ETCD_ENDPOINTS", "HF_HOME")
+# What is said for Dynamo alone: its discovery, a cache folder that llm-d mounts elsewhere, search paths of its images.
+NOT_LLMD = ("ETCD_ENDPOINTS", "HF_HOME", "LD_LIBRARY_PATH", "PATH")
 
 
 def pod(
