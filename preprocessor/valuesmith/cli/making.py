@@ -9,7 +9,11 @@ from typing import Any
 import click
 
 from valuesmith.cli import options, written
+from valuesmith.diagnostics import ConfigError
 
+unknown_flags = click.option(
+    "--allow-unknown-flags", is_flag=True, help="Flags that the release does not know are warnings."
+)
 FORMATS = ["yaml", "json", "kustomize", "configmap"]
 
 
@@ -21,15 +25,21 @@ FORMATS = ["yaml", "json", "kustomize", "configmap"]
 )
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 when the file is stale.")
 @click.option("--force", is_flag=True, help="Overwrite a file that is not ours.")
+@unknown_flags
 @options.deciding
 @options.messages
 def resolve(
     inputs: tuple[str, ...], output: str, form: str, check: bool, force: bool, **given: Any
 ) -> int:
-    """Write the flat values file of a deployment: defaults, rules and mapping resolved."""
+    """Write the flat values file of a deployment: defaults, rules and mapping resolved, flags checked."""
     from valuesmith import artifacts
+    from valuesmith.validate import processes
 
     found = options.resolved(inputs, given)
+    problems = processes.problems(found.deployment, given["allow_unknown_flags"])
+    if any(item.is_error for item in problems):
+        raise ConfigError(problems)
+    options.console(given).problems(problems)
     text = artifacts.values_text(found, inputs) if form == "yaml" else artifacts.values_json(found)
     return written.text(text, inputs, output, {**given, "check": check, "force": force})
 
@@ -76,9 +86,7 @@ def resolve(
     "--jobs", type=click.IntRange(1, 256), metavar="N", help="With --each: at once [a core each]."
 )
 @click.option("--no-validate", is_flag=True, help="Skip the checks of what was rendered.")
-@click.option(
-    "--allow-unknown-flags", is_flag=True, help="Flags that the release does not know are warnings."
-)
+@unknown_flags
 @options.kubernetes
 @options.deciding
 @options.messages

@@ -5,17 +5,32 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from valuesmith.callable import make_callable
 from valuesmith.diagnostics import Diagnostic
-from valuesmith.validate.files import paths
-from valuesmith.validate.manifest import Manifest
-from valuesmith.validate.prerequisites import prerequisites
-from valuesmith.validate.run import checked as manifests_checked
 
-__all__ = ["Manifest", "manifests", "manifests_checked", "paths", "prerequisites"]
+if TYPE_CHECKING:
+    from valuesmith.validate.files import paths
+    from valuesmith.validate.manifest import Manifest
+    from valuesmith.validate.run import checked as manifests_checked
+
+__all__ = ["Manifest", "manifests", "manifests_checked", "paths"]
+# Loaded when they are asked for: `resolve` needs the check of flags alone, and no tool.
+_WHERE = {
+    "Manifest": ("manifest", "Manifest"),
+    "manifests_checked": ("run", "checked"),
+    "paths": ("files", "paths"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"module {__name__} has no attribute {name}")
+    module, attribute = _WHERE[name]
+    return getattr(import_module(f"{__name__}.{module}"), attribute)
 
 
 def manifests(
@@ -32,10 +47,11 @@ def manifests(
     not installed.
     """
     from valuesmith.validate.manifest import read, wrap
+    from valuesmith.validate.run import checked
 
     text = text_or_objects
     found = read(text, source_name) if isinstance(text, str) else wrap(text)
-    return manifests_checked(found, kubernetes_version=kubernetes_version, crd_dir=crd_dir)
+    return checked(found, kubernetes_version=kubernetes_version, crd_dir=crd_dir)
 
 
 def _validate(
@@ -44,6 +60,8 @@ def _validate(
     crd_dir: Path | None = None,
 ) -> list[Diagnostic]:
     """``valuesmith.validate(...)``: :func:`paths` with folders and files as arguments."""
+    from valuesmith.validate.files import paths
+
     return paths([str(item) for item in given], kubernetes_version=kubernetes_version, crd_dir=crd_dir)
 
 

@@ -11,7 +11,7 @@ from valuesmith.deployment import Deployment, Process
 from valuesmith.diagnostics import Diagnostic, Position
 from valuesmith.records import dataclass
 from valuesmith.tree import Leaf
-from valuesmith.validate import engines
+from valuesmith.validate import engine_config, engines
 from valuesmith.validate.engines import Command
 
 
@@ -42,13 +42,15 @@ def of_deployment(deployment: Deployment) -> list[Checkable]:
     return found
 
 
-def check(found: list[Checkable], allow_unknown_flags: bool = False) -> list[Diagnostic]:
-    """Every problem of the processes' flags, in their order."""
-    return [
+def problems(deployment: Deployment, allow_unknown_flags: bool = False) -> list[Diagnostic]:
+    """Every problem of the flags and engine files of *deployment*, known before anything is rendered."""
+    found = [
         problem
-        for item in found
+        for item in of_deployment(deployment)
         for problem in engines.check(item.command, allow_unknown_flags=allow_unknown_flags)
     ]
+    found += engine_config.of_deployment(deployment, allow_unknown_flags)
+    return list(dict.fromkeys(found))
 
 
 def _words(process: Process) -> Iterator[tuple[str, Position | None]]:
