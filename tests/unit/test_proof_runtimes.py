@@ -83,10 +83,7 @@ def test_flags_of_an_unknown_image_are_not_counted_as_checked() -> None:
 @pytest.mark.parametrize("name", [name for name in runtimes.SHIPPED if name not in CATALOGED])
 def test_runtimes_without_a_catalog_have_no_checked_flags(name: str) -> None:
     sources = {"ollama": "m:1", "llamacpp": "/m.gguf"}
-    given = {
-        **INPUT,
-        "ServiceConfig": {"model_path": sources.get(name, "org/m"), "served_model_name": "m"},
-    }
+    given = {**INPUT, "ServiceConfig": {"model_path": sources.get(name, "org/m")}}
     params = {"params": {"TP": 1, "PP": 1}} if name == "triton-trtllm" else {}
     request = pipeline.Request(load.read([{**given, "RuntimeConfig": {"runtime": name, **params}}]))
     found = proof.check(artifacts.render(pipeline.resolve(request), ["x"]), proof.Wishes())
@@ -102,3 +99,22 @@ def test_every_kind_of_accelerator_is_counted_by_its_own_name(resource: str, tp:
     flavor = {"name": "f", "limits": {resource: 4}, "params": {"TP": tp}}
     found = checked({"runtime": "vllm", "flavor": flavor}).diagnostics
     assert not [str(item) for item in found if item.is_error]
+
+
+@pytest.mark.parametrize("ports", ["", "ports: {grpc: 5000}"])
+def test_a_runtime_without_a_port_for_requests_has_no_service(tmp_path: Path, ports: str) -> None:
+    path = runtime_file(
+        tmp_path,
+        f"""\
+        name: quiet
+        image: {{repository: r.example.com/quiet, tag: "1"}}
+        {ports}
+        roles: {{main: {{command: [work]}}}}
+        """,
+    )
+    rendering = artifacts.render(
+        pipeline.resolve(pipeline.Request(load.read([{**INPUT, "RuntimeConfig": {"runtime": path}}]))),
+        ["x"],
+    )
+    assert "kind: Service\n" not in rendering.manifest
+    assert not [item for item in proof.check(rendering, proof.Wishes()).diagnostics if item.is_error]

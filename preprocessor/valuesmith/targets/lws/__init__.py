@@ -15,7 +15,7 @@ from valuesmith.runtimes import Resolved, builtins, quantities
 from valuesmith.targets import benchmark, site
 from valuesmith.targets.lws import overlay
 from valuesmith.targets.lws import pods as lws_pods
-from valuesmith.targets.shapes import Nested, hardware_leaf, put
+from valuesmith.targets.shapes import Nested, fixed, hardware_leaf, put
 from valuesmith.tree import Leaf, Tree, derived, flatten
 
 GROUP_NAME_LIMIT = 50
@@ -265,7 +265,9 @@ def _serving(deployment: Deployment, found: Resolved) -> Nested:
     data = found.runtime.data
     shaped: Nested = {}
     port = deployment.config.leaf("ServiceConfig", "port")
-    if port is not None and port.value is not None:
+    if "http" not in lws_pods.served(found):
+        shaped["service"] = {"enabled": fixed(False, f"{found.runtime.name} serves no port http")}
+    elif port is not None and port.value is not None:
         shaped["service"] = {"port": port}
     metrics = data.get("metrics")
     if metrics:

@@ -73,11 +73,20 @@ def _role(found: Resolved, role: Rendered) -> Nested:
 
 
 def _ports(found: Resolved, role: Rendered) -> Leaf:
+    return leaf(found, role.name, "ports", _listed(found, role))
+
+
+def _listed(found: Resolved, role: Rendered) -> list[str]:
     """The ports that a role lists; one that lists none serves all, unless it is a worker."""
     given = role.data.get("ports")
     if given is None:
-        given = [] if role.name == "worker" else list(found.runtime.data.get("ports") or {})
-    return leaf(found, role.name, "ports", given)
+        return [] if role.name == "worker" else list(found.runtime.data.get("ports") or {})
+    return list(given)
+
+
+def served(found: Resolved) -> list[str]:
+    """The ports of the pods that answer requests."""
+    return _listed(found, found.leading)
 
 
 def _resources(found: Resolved, role: Rendered) -> Nested:
