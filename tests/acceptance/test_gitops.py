@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 from kustomizing import objects, write
-from paths import ROOT, TOOLS
+from paths import ROOT
 
 from valuesmith import cli
 
@@ -38,10 +38,10 @@ def walked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     home = tmp_path_factory.mktemp("newcomer")
     repository = home / "serving"
     repository.mkdir()
-    shutil.copy(FOLDER / "serving.sh", repository / "serving.sh")
     env = {
         "HOME": str(home),
-        "PATH": os.pathsep.join([str(ROOT / ".venv" / "bin"), str(TOOLS), os.environ["PATH"]]),
+        "PATH": os.environ["PATH"],
+        "VALUESMITH": str(ROOT),
         "GIT_AUTHOR_NAME": "newcomer",
         "GIT_AUTHOR_EMAIL": "newcomer@example.com",
         "GIT_COMMITTER_NAME": "newcomer",
@@ -81,6 +81,48 @@ def test_what_the_newcomer_added_is_in_what_is_built(walked: tuple[Path, str]) -
     assert decode["replicas"] == 2
     assert {"name": "NCCL_DEBUG", "value": "INFO"} in main["env"]
     assert main["lifecycle"]["preStop"]
+
+
+def serving(repository: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """What ``serving.sh`` says in *repository*, with a valuesmith that finds everything in order."""
+    command = repository / "bin" / "valuesmith"
+    command.parent.mkdir(exist_ok=True)
+    command.write_text('#!/bin/sh\necho "valuesmith $*"\n')
+    command.chmod(0o755)
+    env = {"PATH": f"{command.parent}{os.pathsep}{os.environ['PATH']}"}
+    script = [str(FOLDER / "serving.sh"), *words]
+    return subprocess.run(script, cwd=repository, env=env, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("words", [[], ["--check"]])
+def test_a_folder_without_its_input_is_found(words: list[str], tmp_path: Path) -> None:
+    for folder in ("deploy", "serving/qwen", "serving/gone"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "deploy" / "qwen.yaml").touch()
+    done = serving(tmp_path, *words)
+    assert done.returncode == 1
+    assert done.stderr.startswith("serving/gone is left over: there is no deploy/gone.yaml")
+    rendered = " ".join(
+        ["valuesmith render deploy/qwen.yaml --format kustomize -o serving/qwen", *words]
+    )
+    assert done.stdout.splitlines() == [rendered, "valuesmith validate serving/qwen"]
+    (tmp_path / "serving" / "gone").rmdir()
+    assert serving(tmp_path, *words).returncode == 0
+
+
+def test_nothing_to_check_is_no_success(tmp_path: Path) -> None:
+    (tmp_path / "deploy").mkdir()
+    done = serving(tmp_path, "--check")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "deploy/ holds no NAME.yaml: there is nothing to render\n"
+
+
+def test_the_job_installs_one_release_that_make_package_makes() -> None:
+    from valuesmith import __version__
+
+    steps = documents("ci-job.yaml")[0]["jobs"]["rendered"]["steps"]
+    (installing,) = [step["run"] for step in steps if "pip" in step.get("run", "")]
+    assert installing == f"pip install './tools/valuesmith-{__version__}-py3-none-any.whl[validate]'"
 
 
 def test_the_examples_name_what_the_page_renders(walked: tuple[Path, str]) -> None:
