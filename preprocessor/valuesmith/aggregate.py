@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from valuesmith import cluster, facts, naming, releases, searched, topology
+from valuesmith import cluster, facts, machines, naming, releases, searched, topology
 from valuesmith.deployment import ROLES, Deployment, Role
 from valuesmith.diagnostics import (
     Collector,
@@ -91,6 +91,7 @@ def decide(tree: Tree, options: Options) -> tuple[Tree, tuple[Diagnostic, ...]]:
     """
     tree = tree.updated(_option_leaves(options))
     problems = Collector()
+    tree = tree.updated(machines.nodes(tree, problems))
     topology.check_names_given(tree, problems)
     searched.check_memory(tree, problems)
     target = _target(tree, problems)

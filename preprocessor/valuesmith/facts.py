@@ -211,6 +211,13 @@ def hardware(system_name: str | None, at: Position | None = None) -> Hardware:
     return _hardware(system_name or "")
 
 
+def gpus_per_node(system_name: str) -> int | None:
+    """The GPUs of one machine of that system, where they are known."""
+    row = data("facts/hardware.yaml")["systems"].get(system_name, {})
+    found: int | None = row.get("gpus_per_node")
+    return found
+
+
 @cache
 def _hardware(name: str) -> Hardware:
     table = data("facts/hardware.yaml")
