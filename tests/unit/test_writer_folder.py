@@ -355,3 +355,12 @@ def test_a_folder_under_a_read_only_parent_is_written_in_place(
     assert contents(target) == {"values.yaml": "x"}
     assert [p.name for p in target.iterdir()] == ["values.yaml"]
     assert target.stat().st_ino == inode
+
+
+def test_a_new_folder_under_a_read_only_parent_is_refused_for_that_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != tmp_path)
+    with pytest.raises(ConfigError, match="out cannot be written: Permission denied"):
+        write(artifacts(values_yaml="x"), tmp_path / "out")
+    assert contents(tmp_path) == {}

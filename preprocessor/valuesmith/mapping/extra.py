@@ -121,6 +121,7 @@ class ExtraWords:
         at = self._at(leaf, item)
         owned = self._owned(flag.name)
         source = self.program.owned[owned] if owned is not None else self._owned_inside(item, flag)
+        source = source and source.replace("{role}", self.role.name)
         if source is not None:
             self._own_problem(f"--{owned or flag.name}", item, source, at)
             return True

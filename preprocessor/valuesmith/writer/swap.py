@@ -54,7 +54,7 @@ def beside(target: Path, role: str) -> Path:
 def locked(target: Path, wait: float = WAIT_SECONDS) -> Iterator[None]:
     """Keep other runs away from *target*; waits up to *wait* seconds for one that is at it."""
     path = beside(target, "lock")
-    if not os.access(target.parent, os.W_OK):
+    if not os.access(target.parent, os.W_OK) and target.exists():
         path = target / ".valuesmith-lock"
     handle = _acquire(path, target, wait)
     try:
@@ -122,7 +122,10 @@ def replace(target: Path, files: Mapping[str, Content], stale: Collection[str]) 
 
 
 def _refuse_swap(target: Path) -> None:
-    if not os.access(target.parent, os.W_OK | os.X_OK):
+    outside = os.access(target.parent, os.W_OK | os.X_OK)
+    if not outside and not target.exists():
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    if not outside:
         raise _CannotSwap
     if target.exists():
         here = Path.cwd()
