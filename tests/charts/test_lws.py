@@ -426,7 +426,7 @@ def test_extra_pod_spec_wins(render: Renderer) -> None:
 SIZES = {"one": "{TP: 2}", "group": "{TP: 16}"}
 SOURCES = {
     "llamacpp": "ServiceConfig: {model_path: 'pvc://models/x.gguf', served_model_name: x}\n",
-    "ollama": "ServiceConfig: {model_path: 'qwen3:8b', served_model_name: qwen3}\n",
+    "ollama": "ServiceConfig: {model_path: 'qwen3:8b'}\n",
 }
 
 
