@@ -95,7 +95,7 @@ def _given_engine(tree: Tree, backend: str) -> Leaf | None:
     target = str(tree.value("target"))
     places: tuple[tuple[str, str], ...] = ()
     if target.startswith("llm-d"):
-        places = (("LlmdConfig", f"{backend}_image"),)
+        places = (("LlmdConfig", f"{backend}_image"), IMAGE)
     elif target == "lws":
         places = (("RuntimeConfig", "image"), IMAGE)
     image = next(((path, leaf) for path in places if (leaf := _given(tree, *path)) is not None), None)

@@ -670,6 +670,35 @@ def test_a_kind_that_is_named_counts_before_what_the_system_offers(
         assert container(found)["resources"]["limits"][f"gpu.intel.com/{resource}"] == "2"
 
 
+@pytest.mark.parametrize("target", [HELM, KUSTOMIZE])
+@pytest.mark.parametrize(
+    ("any_target", "own", "image"),
+    [
+        ("r.example/vllm-openai:v0.20.1", None, "r.example/vllm-openai:v0.20.1"),
+        ("r.example/a:1", "r.example/b:2", "r.example/b:2"),
+        ("nvcr.io/nvidia/ai-dynamo/vllm-runtime:1.2.1", None, "docker.io/vllm/vllm-openai:v0.20.1"),
+    ],
+)
+def test_the_image_of_any_target_counts_when_llmd_has_none_of_its_own(
+    target: str, any_target: str, own: str | None, image: str
+) -> None:
+    over = {"K8sConfig": {"k8s_image": any_target}, "LlmdConfig": {"vllm_image": own}}
+    found = resolved({"agg": AGG}, over, target=target)
+    kind = hardware.accelerator(found.deployment, Collector())
+    assert hardware.image(found.deployment, kind, Collector()).value == image
+
+
+@pytest.mark.parametrize("target", [HELM, KUSTOMIZE])
+def test_the_tag_of_that_image_says_the_release(target: str) -> None:
+    over = {"K8sConfig": {"k8s_image": "r.example/vllm-openai:v0.16.0"}}
+    found = resolved({"agg": AGG}, over, target=target)
+    assert found.deployment.backend_version == "0.16.0"
+    problems = errors(
+        lambda: resolved({"agg": AGG}, {"K8sConfig": {"k8s_image": "A b"}}, target=target)
+    )
+    assert [code for code, said in problems if "K8sConfig.k8s_image" in said] == ["VS225"]
+
+
 def test_xpu_transfers_say_where_blocks_are_held_and_how_they_travel() -> None:
     keys = {"accelerator_type": "xpu", "xpu_kv_buffer_device": "xpu", "xpu_rdma_enabled": True}
     found = disagg({"NodeConfig": {"system_name": None}, "LlmdConfig": keys})

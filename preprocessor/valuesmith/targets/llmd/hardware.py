@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from valuesmith.deployment import Deployment
 from valuesmith.diagnostics import Collector, did_you_mean
 from valuesmith.records import replace
-from valuesmith.references import no_reference, parse_reference
+from valuesmith.references import is_default, no_reference, parse_reference
 from valuesmith.targets.llmd.facts import SECTION, facts_table, given
-from valuesmith.tree import Leaf, derived
+from valuesmith.tree import Leaf, Tree, derived
 
 
 def accelerator(deployment: Deployment, problems: Collector) -> Leaf:
@@ -75,13 +75,23 @@ def planned(deployment: Deployment) -> Deployment:
     return replace(deployment, hardware=replace(deployment.hardware, resource=found))
 
 
+def _of_any_target(config: Tree) -> Leaf | None:
+    """``K8sConfig.k8s_image`` when a person gave it, and it is none of Dynamo's runtime images."""
+    leaf = given(config, "K8sConfig", "k8s_image")
+    reference = parse_reference(str(leaf.value)) if leaf is not None else None
+    if leaf is None or not leaf.is_user or (reference is not None and is_default(reference)):
+        return None
+    return leaf
+
+
 def image(deployment: Deployment, accelerator: Leaf, problems: Collector) -> Leaf:
     config, table = deployment.config, facts_table()
     key = f"{deployment.backend}_image"
     leaf = given(config, SECTION, key)
+    if leaf is not None and parse_reference(str(leaf.value)) is None:
+        problems.items.append(no_reference(f"LlmdConfig.{key}", leaf, "VS524"))
+    leaf = leaf or _of_any_target(config)
     if leaf is not None:
-        if parse_reference(str(leaf.value)) is None:
-            problems.items.append(no_reference(f"LlmdConfig.{key}", leaf, "VS524"))
         return leaf
     build = table["builds"].get(accelerator.value)
     version = given(config, SECTION, "version")
