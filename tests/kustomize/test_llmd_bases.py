@@ -295,6 +295,10 @@ def test_a_remote_base_is_pinned(keys: dict[str, Any], resource: str) -> None:
 def test_a_floating_or_contradicting_remote_base_is_refused() -> None:
     for keys, code in (
         ({"kustomize_base_path": "remote"}, "VS547"),
+        ({"kustomize_base_path": "remote", "version": "main"}, "VS547"),
+        ({"kustomize_base_path": "github.com/a/b//c?ref="}, "VS547"),
+        ({"kustomize_base_path": "github.com/a/b//c?ref=main"}, "VS547"),
+        ({"kustomize_base_path": "https://github.com/a/b//c?timeout=9&ref=HEAD"}, "VS547"),
         ({"kustomize_base_path": "github.com/a/b//c?ref=v1", "version": "v2"}, "VS548"),
     ):
         with pytest.raises(ConfigError) as caught:

@@ -15,6 +15,8 @@ from valuesmith.tree import Leaf, derived
 BUILTIN = "builtin"
 REMOTE = "remote"
 FOLDER = "base"
+# Names that stand for another commit tomorrow.
+MOVING = ("HEAD", "main", "master", "dev", "develop", "latest")
 _REMOTE = re.compile(r"(https?://|ssh://|git::|git@|github\.com/|[^/]+\.[a-z]+/[^/]+/[^/]+//)")
 
 
@@ -119,11 +121,14 @@ def _guide_path(deployment: Deployment, settings: Settings, guide: str) -> str:
 def _pinned(deployment: Deployment, leaf: Leaf, text: str, problems: Collector) -> Leaf:
     version = given(deployment.config, SECTION, "version")
     found = re.search(r"[?&]ref=([^&]*)", text)
-    if found is None and version is None:
+    pin = found[1] if found is not None else str(version.value) if version is not None else ""
+    if not pin or pin in MOVING:
+        source = version if found is None and version is not None else leaf
+        by = f" by {pin}" if pin else ""
         problems.error(
             "VS547",
-            f"the remote base {text} is not pinned: what it holds changes under you",
-            leaf.at,
+            f"the remote base {text} is not pinned{by}: what it holds changes under you",
+            source.at,
             "give LlmdConfig.version (a tag such as v0.7.0), or add ?ref=TAG to the address",
         )
         return leaf
