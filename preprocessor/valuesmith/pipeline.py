@@ -105,7 +105,7 @@ def resolve(request: Request) -> Resolved:
     """
     problems = Collector()
     table = mapping.table(request.mapping)
-    tree = _clustered(_checked(request, table.parameters, problems), request.cluster, problems)
+    tree = _clustered(_checked(request, table, problems), request.cluster, problems)
     tree = _decided(tree, request, problems)
     deployment = _collecting(problems, lambda: aggregate.build(inputs.complete(tree)))
     target = target_table()[deployment.target]
@@ -122,15 +122,17 @@ def resolve(request: Request) -> Resolved:
     return Resolved(deployment, values, tuple(dict.fromkeys(found)), name)
 
 
-def _checked(request: Request, parameters: frozenset[str], problems: Collector) -> Tree:
+def _checked(request: Request, table: mapping.Table, problems: Collector) -> Tree:
     """The checked input. Unknown keys do not keep later stages from telling what they find."""
     try:
-        tree, found = inputs.check(request.document, request.allow_unknown, parameters)
+        tree, found = inputs.check(
+            request.document, request.allow_unknown, table.parameters, table.parameters_of
+        )
     except ConfigError as error:
         problems.items += error.diagnostics
         if any(item.is_error and item.code != UNKNOWN_KEY for item in error.diagnostics):
             raise
-        tree, _ = inputs.check(request.document, True, parameters)
+        tree, _ = inputs.check(request.document, True, table.parameters)
         return tree
     problems.items += found
     return tree

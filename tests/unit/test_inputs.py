@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from paths import ROOT, SHARED, needs_shared
 
-from valuesmith import inputs, load
+from valuesmith import inputs, load, mapping, pipeline
 from valuesmith.diagnostics import ConfigError
 from valuesmith.inputs.complete import ordered
 from valuesmith.inputs.contract import MISSING, parse
@@ -590,3 +590,53 @@ def test_the_schema_tool_writes_and_checks(tmp_path: Path, monkeypatch: pytest.M
     assert "input.schema.json" in schemas.stale(tmp_path)
     assert schemas.main([]) == 0
     assert schemas.stale(tmp_path) == []
+
+
+# ---------------------------------------------------------------- what people call things elsewhere
+
+
+def hint(*path: str) -> str:
+    """The hint for an unknown key, as a whole run gives it."""
+    value: Any = 1
+    for part in reversed(path):
+        value = {part: value}
+    with pytest.raises(ConfigError) as caught:
+        pipeline.resolve(pipeline.Request(load.read([value])))
+    return next(item.hint for item in caught.value.diagnostics if item.code == "VS104")
+
+
+PARAMETERS = inputs.contract().parameters
+SPELLED = sorted(
+    {
+        (spelling.key.replace("-", "_"), spelling.parameter)
+        for row in mapping.table().rows.values()
+        for found in row.values()
+        for spelling in found
+        if re.fullmatch("[a-z0-9-]+", spelling.key) and spelling.key.replace("-", "_") not in PARAMETERS
+    }
+)
+
+
+@pytest.mark.parametrize(("word", "parameter"), SPELLED)
+def test_an_engines_own_word_leads_to_the_parameter(word: str, parameter: str) -> None:
+    assert parameter in hint("Workers", "agg", word)
+
+
+def test_a_word_that_ends_a_key_of_something_else_does_not_mislead() -> None:
+    assert "extra_cli_args" in hint("Workers", "agg", "dtype")
+    assert hint("Workers", "agg", "free_gpu_memory_fraction").endswith(
+        "kv_cache_free_gpu_memory_fraction"
+    )
+
+
+def test_what_people_call_a_key_leads_to_it_from_where_they_are() -> None:
+    assert hint("ServiceConfig", "model") == "did you mean model_path?"
+    assert hint("K8sConfig", "model-id") == "did you mean ServiceConfig.model_path?"
+    assert hint("Workers", "decode", "replicas") == "did you mean WorkerConfig.decode_workers?"
+    assert hint("image") == "did you mean K8sConfig.k8s_image?"
+
+
+def test_no_key_is_called_what_one_beside_it_is() -> None:
+    keys = inputs.contract().keys
+    for key in keys.values():
+        assert not [word for word in key.meant if (*key.path[:-1], word) in keys]

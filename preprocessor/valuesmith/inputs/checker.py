@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 
 from valuesmith.diagnostics import Collector, Diagnostic, Position
 from valuesmith.inputs.contract import MISSING, Alias, Child, Contract, Key, Section
@@ -38,6 +39,7 @@ class Checker:
     contract: Contract
     allow_unknown: bool = False
     parameters: frozenset[str] = frozenset()
+    spelled: Callable[[str], Sequence[str]] = lambda word: ()
     leaves: dict[Path, Leaf] = field(default_factory=dict)
     unset: dict[Path, Leaf] = field(default_factory=dict)
     problems: Collector = field(default_factory=Collector)
@@ -112,7 +114,7 @@ class Checker:
         """Report a key that *section* does not have."""
         say = self.problems.warning if self.allow_unknown else self.problems.error
         self.unknowns += 1
-        hint = hint_for(self.contract, section, name) if self.unknowns <= MANY else ""
+        hint = hint_for(self.contract, section, name, self.spelled) if self.unknowns <= MANY else ""
         say(UNKNOWN, f"unknown key {path}", at, hint)
 
     def _key(self, key: Key, node: Node, path: str, style: Style) -> None:

@@ -46,6 +46,7 @@ class Key:
     nulls: str = ""
     folder: bool = False
     aliases: tuple[tuple[str, str], ...] = ()
+    meant: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -181,7 +182,7 @@ def _keys(node: Node, prefix: Path) -> Iterator[Key]:
     assert isinstance(node, Map)
     for name, entry in node.entries.items():
         fields = to_plain(entry.node)
-        for known in ("backends", "targets", "choices", "optional_for"):
+        for known in ("backends", "targets", "choices", "optional_for", "meant"):
             fields[known] = tuple(fields.get(known, ()))
         fields["aliases"] = tuple(
             (item, "") if isinstance(item, str) else (item["key"], item["drop"])

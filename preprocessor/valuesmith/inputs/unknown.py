@@ -3,15 +3,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from difflib import SequenceMatcher
 
 from valuesmith.diagnostics import suggest
-from valuesmith.inputs.contract import WORKERS, Contract, Section
+from valuesmith.inputs.contract import WORKERS, Contract, Key, Section
 
 
-def hint_for(contract: Contract, section: Section, name: str) -> str:
-    """A hint for the unknown key *name* of *section*: where it belongs, or what is spelled like it."""
+def hint_for(
+    contract: Contract, section: Section, name: str, spelled: Callable[[str], Sequence[str]]
+) -> str:
+    """A hint for the unknown key *name* of *section*: what is meant by it, where it belongs, or what is spelled
+    like it. *spelled* tells which parameters of a worker an engine knows by a word."""
+    meant = _meant(contract, section, name)
+    if meant:
+        return f"did you mean {', '.join(meant)}?"
+    is_worker = section.path[:1] == (WORKERS,) and len(section.path) > 1
+    if is_worker and (found := spelled(name)):
+        return f"here it is called {' or '.join(found)}"
     homes = [home for home in _homes(contract, name) if home != _title(section)]
     if homes:
         return f"it belongs {' or '.join(homes)}"
@@ -24,9 +33,29 @@ def hint_for(contract: Contract, section: Section, name: str) -> str:
     found = [elsewhere[hit] for hit in _closest(name, elsewhere) if _likeness(name, hit) > 0.8]
     if found:
         return f"did you mean {', '.join(found)}?"
+    if is_worker:
+        return "is it a flag of the engine? then extra_cli_args takes it: [--flag, value]"
     known = list(section.children)
     more = ", …" if len(known) > 8 else ""
     return f"known here: {', '.join(known[:8])}{more}"
+
+
+def _meant(contract: Contract, section: Section, name: str) -> list[str]:
+    """The keys that people call *name*: of this section, else of any."""
+    word = name.casefold().replace("-", "_")
+    found = [key for key in contract.keys.values() if word in key.meant]
+    role = str(section.path[-1]) if section.path else ""
+    own = [
+        key
+        for key in found
+        if key.path[:-1] == section.path or str(key.path[-1]).startswith(f"{role}_")
+    ]
+    return list(dict.fromkeys(_called(key, section) for key in own or found))
+
+
+def _called(key: Key, section: Section) -> str:
+    is_own = key.path[:-1] == section.path
+    return str(key.path[-1]) if is_own else ".".join(_generic(key.path))
 
 
 def _closest(name: str, known: Iterable[str]) -> list[str]:

@@ -62,6 +62,21 @@ class Table:
         """All spellings of *parameter*, in the order of the file."""
         return self.rows.get(parameter, {}).get(backend, ())
 
+    def parameters_of(self, word: str) -> tuple[str, ...]:
+        """The parameters that some engine knows by *word*: a flag's, or the end of an engine file's key."""
+        wanted = word.replace("_", "-")
+        # One plain word ends many keys: `dtype` of the KV cache is not that of the model.
+        inside = "-" in wanted
+        return tuple(
+            name
+            for name, row in self.rows.items()
+            if any(
+                wanted == key or (inside and wanted == key.rpartition(".")[2])
+                for found in row.values()
+                for key in (spelling.key.replace("_", "-") for spelling in found)
+            )
+        )
+
     def used_by(self, backend: str, flag: str) -> tuple[Spelling, ...]:
         """The spellings that print ``--flag``, or its negative form."""
         return tuple(
