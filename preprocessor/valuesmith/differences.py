@@ -206,6 +206,9 @@ def _change(change: Change) -> Iterator[str]:
         yield f"+ {name}: {_shown(change.new)}"
     elif change.new is ABSENT:
         yield f"- {name}: {_shown(change.old)}"
+    elif _is_long(change.old) or _is_long(change.new):
+        yield f"~ {name}:"
+        yield from (f"    {line}" for line in _long(change.old, change.new))
     else:
         old, new = _shown(change.old), _shown(change.new)
         if len(old) + len(new) <= _LONGEST:
@@ -214,6 +217,26 @@ def _change(change: Change) -> Iterator[str]:
             yield f"~ {name}:"
             yield f"    - {old}"
             yield f"    + {new}"
+
+
+def _is_long(value: Any) -> bool:
+    several = isinstance(value, str) and "\n" in value.strip("\n")
+    return several or len(json.dumps(_plain(value), ensure_ascii=False, default=str)) > 3 * _LONGEST
+
+
+def _long(old: Any, new: Any) -> Iterator[str]:
+    """The lines of two texts that differ; of other long values, what is around the first difference."""
+    if isinstance(old, str) and isinstance(new, str) and "\n" in old.strip() and "\n" in new.strip():
+        yield from _lines(old.encode(errors="replace"), new.encode(errors="replace"))
+        return
+    before, after = (json.dumps(_plain(item), ensure_ascii=False, default=str) for item in (old, new))
+    pairs = enumerate(zip(before, after, strict=False))
+    first = next((place for place, (a, b) in pairs if a != b), min(len(before), len(after)))
+    start = max(0, first - _LONGEST // 2)
+    for sign, text in (("-", before), ("+", after)):
+        shown = text[start : start + 2 * _LONGEST]
+        rest = "…" if start + len(shown) < len(text) else ""
+        yield f"{sign} {'…' if start else ''}{shown}{rest} ({len(text)} characters)"
 
 
 def _path(path: tuple[Any, ...]) -> str:

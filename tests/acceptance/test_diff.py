@@ -128,6 +128,37 @@ def test_a_wrong_input_is_told_as_ever(tmp_path: Path, capsys: pytest.CaptureFix
     assert "max_batch_size" in capsys.readouterr().err
 
 
+FORMS = ("yaml", "json", "kustomize", "configmap")
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_sides_of_different_releases_are_named_first(
+    form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old = rendered(tmp_path / "old", "--format", form, "--dynamo-version", "1.2.1")
+    assert diff(capsys, old, DISAGG, "--dynamo-version", "1.2.1") == (0, [])
+    _, lines = diff(capsys, old, DISAGG, "--dynamo-version", "1.6.1")
+    assert lines[:2] == [
+        f"--- {old} (dynamo 1.2.1, vllm 0.20.1)",
+        f"+++ {DISAGG} (dynamo 1.6.1, vllm 0.31.0)",
+    ]
+    _, lines = diff(capsys, DISAGG, old)
+    assert lines[0] == f"--- {DISAGG} (dynamo 1.6.1, vllm 0.31.0)"
+    new = rendered(tmp_path / "new", "--format", form)
+    assert diff(capsys, old, new)[1][1] == f"+++ {new} (dynamo 1.6.1, vllm 0.31.0)"
+
+
+def test_engine_releases_of_other_targets_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for target in ("llm-d-helm", "llm-d-kustomize"):
+        words = ("--target", target, "--set", "LlmdConfig.vllm_image=vllm/vllm-openai:v0.20.1")
+        old = rendered(tmp_path / target, *words)
+        new = (*words[:3], "LlmdConfig.vllm_image=vllm/vllm-openai:v0.31.0")
+        _, lines = diff(capsys, old, DISAGG, *new)
+        assert lines[:2] == [f"--- {old} (vllm 0.20.1)", f"+++ {DISAGG} (vllm 0.31.0)"]
+
+
 # The comparison itself.
 
 
@@ -181,6 +212,31 @@ def test_keys_with_dots_stand_in_brackets_and_long_values_on_lines_of_their_own(
         f'      - "{"x" * 60}"',
         f'      + "{"y" * 60}"',
     ]
+
+
+def test_long_texts_are_shown_where_they_differ() -> None:
+    """A ConfigMap's text by line; what has no lines, and what is no text, around the first difference."""
+    text = "".join(f"  line {number}\n" for number in range(200))
+    old = f"data:\n  x: |\n{text.replace('  line', '    line')}"
+    assert compared(old, old.replace("line 150\n", "line 150b\n")) == [
+        "  ~ data.x:",
+        "      @@ -151 +151 @@",
+        "      -line 150",
+        "      +line 150b",
+    ]
+    blob = ", ".join(f'"key{number}": {number}' for number in range(100))
+    before, after = f"v: '{{{blob}}}'\n", f"v: '{{{blob.replace('key90', 'key9x')}}}'\n"
+    lines = compared(before, after)
+    assert lines[0] == "  ~ v:"
+    assert [line[:9] for line in lines[1:]] == ["      - …", "      + …"]
+    assert "key90" in lines[1]
+    assert "key9x" in lines[2]
+    assert all(len(line) < 260 for line in lines)
+    numbers = [*range(200)]
+    changed = [*numbers[:150], 1000, *numbers[151:]]
+    lines = compared(f"v: {numbers}\n", f"v: {changed}\n")
+    assert "149, 150, 151" in lines[1]
+    assert "149, 1000, 151" in lines[2]
 
 
 def test_objects_are_found_by_kind_and_name() -> None:

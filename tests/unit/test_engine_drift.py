@@ -138,3 +138,32 @@ def test_users_of_a_mapping_table() -> None:
         "on": ["d"],
         "no-on": ["d"],
     }
+
+
+@pytest.mark.parametrize(("old", "new"), [("1.2.0", "1.6.1"), ("0.7.0", "0.9.1"), ("1.6.1", "1.1.1")])
+def test_two_dynamo_releases_differ_in_what_they_pin_and_in_their_components(
+    old: str, new: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from valuesmith import cli
+
+    assert cli.run(["engines", "diff", "dynamo", old, new]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    titles = [line for line in lines if not line.startswith(" ")]
+    known = facts.releases()
+    for backend in facts.ENGINES:
+        before, after = known.engine(old, backend), known.engine(new, backend)
+        assert f"{backend} {before} → {after}" in titles
+        at = lines.index(f"{backend} {before} → {after}") + 1
+        changes = [f"  {item}".rstrip() for item in drift.diff(backend, before, after)]
+        flags = [line.split()[:2] for line in lines[at : at + len(changes)]]
+        assert flags == [line.split()[:2] for line in changes]
+    assert f"dynamo-frontend {known.resolve(old)} → {known.resolve(new)}" in titles
+
+
+def test_what_dynamo_is_asked_for_says_how_to_ask(capsys: pytest.CaptureFixture[str]) -> None:
+    from valuesmith import cli
+
+    assert cli.run(["engines", "flags", "dynamo", "1.6.1"]) == 1
+    assert "name one: dynamo-frontend, dynamo-planner, " in capsys.readouterr().err
+    assert cli.run(["engines", "diff", "dynamo", "1.6.1", "1.9.9"]) == 1
+    assert "VS451 unknown Dynamo release 1.9.9" in capsys.readouterr().err

@@ -62,18 +62,32 @@ def engines_flags(engine: str, version: str, form: str, **_: Any) -> None:
 
 
 @engines.command("diff")
-@click.argument("engine", metavar="BACKEND")
+@click.argument("engine", metavar="BACKEND|dynamo")
 @click.argument("old")
 @click.argument("new")
 @options.messages
 def engines_diff(engine: str, old: str, new: str, **_: Any) -> None:
-    """Show what went, came or changed from one release to another, and which parameters that concerns."""
+    """Show what went, came or changed from one release to another, and which parameters that concerns.
+
+    For dynamo: in the engines that the two releases pin, and in Dynamo's own components.
+    """
+    from valuesmith.validate import drift
+
+    if engine != "dynamo":
+        _changes(engine, old, new, "")
+        return
+    for name, before, after in drift.between(old, new):
+        click.echo(f"{name} {before} → {after}" if before != after else f"{name} {before} in both")
+        _changes(name, before, after, "  ")
+
+
+def _changes(engine: str, old: str, new: str, indent: str) -> None:
     from valuesmith import facts
     from valuesmith.validate import drift
 
     users = drift.users(facts.data("mapping.yaml"), engine)
     for change in drift.diff(engine, old, new, used_by=users):
-        click.echo(str(change))
+        click.echo(f"{indent}{change}")
 
 
 @click.group()
@@ -110,6 +124,8 @@ def runtimes_show(name: str, **_: Any) -> None:
         _words(role, [*(part.get("command") or ()), *(part.get("args") or ())])
         for word in part.get("revisionArgs") or ():
             click.echo(f"  {_word(word)}   (when the model names a revision)")
+        for word in (part.get("apartArgs") or {}).get("args") or ():
+            click.echo(f"  {_word(word)}   (in a group whose nodes no NVLink joins)")
     for name, part in (runtime.data.get("configs") or {}).items():
         _words(f"configuration {name}", part.get("args") or ())
 

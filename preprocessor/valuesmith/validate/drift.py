@@ -114,6 +114,22 @@ def diff(
     return [*gone, *come, *changed]
 
 
+def between(old: str, new: str, *, shelf: Shelf | None = None) -> list[tuple[str, str, str]]:
+    """What two Dynamo releases hold: the engines that they pin, then Dynamo's components, with both releases of each.
+
+    A component that one of them lacks is left out.
+
+    Raises:
+        ConfigError: for a release that is not known.
+    """
+    shelf = shelf or packaged()
+    known = facts.releases()
+    before, after = known.resolve(old), known.resolve(new)
+    pinned = [(name, known.rows[before][name], known.rows[after][name]) for name in known.rows[after]]
+    own = [(name, before, after) for name in shelf.engines() if name.startswith("dynamo-")]
+    return [*pinned, *(row for row in own if {*row[1:]} <= {*shelf.versions(row[0])})]
+
+
 def users(mapping: Iterable[Mapping[str, Any]], engine: str) -> dict[str, list[str]]:
     """Flag's word -> parameters that a mapping table (``data/mapping.yaml``) writes with it."""
     backend = engine.removeprefix("dynamo-")
@@ -134,6 +150,10 @@ def users(mapping: Iterable[Mapping[str, Any]], engine: str) -> dict[str, list[s
 
 def _engine(engine: str, shelf: Shelf) -> str:
     plain = engine.replace(".", "-")
+    if plain == "dynamo":
+        own = ", ".join(name for name in shelf.engines() if name.startswith("dynamo-"))
+        message = "dynamo is several components, each with flags of its own"
+        raise ConfigError(Diagnostic("VS447", message, None, f"name one: {own}"))
     known = [*shelf.engines(), "trtllm"]
     if plain in known:
         return plain
