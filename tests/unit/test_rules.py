@@ -93,14 +93,14 @@ def test_a_line_runs_for_the_roles_that_it_names(
 
 
 def test_what_was_given_stays_beside_what_rules_made_of_it(tmp_path: Path) -> None:
-    done = run(tmp_path, "decode max_batch_size = max_batch_size * SlaConfig.isl")
+    done = run(tmp_path, "decode max_batch_size = max_batch_size + SlaConfig.isl")
     decode = done.role("decode")
     assert decode is not None
     assert decode.given["max_batch_size"].value == 64
     origin = decode.parameters["max_batch_size"].origin
     assert origin.kind == "rule"
     assert str(origin.at) == "mine/vllm.rule:1:1"
-    assert origin.text == "decode max_batch_size = max_batch_size * SlaConfig.isl"
+    assert origin.text == "decode max_batch_size = max_batch_size + SlaConfig.isl"
     assert [(name, leaf.value) for name, leaf in origin.reads] == [
         ("max_batch_size", 64),
         ("SlaConfig.isl", 4000),
@@ -125,8 +125,38 @@ def test_a_value_that_a_rule_would_not_change_stays_the_users(tmp_path: Path) ->
 
 def test_true_does_not_count_as_the_number_one(tmp_path: Path) -> None:
     made = deployment("vllm", {"agg": {"enable_chunked_prefill": True}})
-    done = run(tmp_path, "enable_chunked_prefill = 1", made)
-    assert values(done, "agg")["enable_chunked_prefill"] is not True
+    with pytest.raises(ConfigError, match="must be a boolean, and this is 1"):
+        run(tmp_path, "enable_chunked_prefill = 1", made)
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("max_batch_size = 8 - 13", "agg: max_batch_size must be at least 0, and this is -5"),
+        ("max_batch_size = true", "agg: max_batch_size must be a whole number, and this is true"),
+        ("max_batch_size = 2.5", "agg: max_batch_size must be a whole number, and this is 2.5"),
+        ("kv_cache_dtype = 8", "agg: kv_cache_dtype must be a text, and this is 8"),
+        ("cuda_graph_batch_sizes = 4", "agg: cuda_graph_batch_sizes must be a list, and this is 4"),
+        (
+            "cuda_graph_batch_sizes = [1, 'a']",
+            "agg: cuda_graph_batch_sizes must be a whole number, and ",
+        ),
+        ("memory = 'much'", 'agg: memory must be a number, and this is "much"'),
+        ("BenchConfig.isl = 0", "BenchConfig.isl must be at least 1, and this is 0"),
+        ("ModelConfig.is_moe = 'yes'", 'ModelConfig.is_moe must be a boolean, and this is "yes"'),
+        ("K8sConfig.fpm_orchestrator = 'x'", "K8sConfig.fpm_orchestrator must be one of lws, grove"),
+        ("DynConfig.router_config = [1]", "DynConfig.router_config must be a map"),
+    ],
+)
+def test_what_a_rule_decides_is_what_the_key_may_have(tmp_path: Path, line: str, problem: str) -> None:
+    made = deployment("vllm", {"agg": {}})
+    with pytest.raises(ConfigError) as caught:
+        run(tmp_path, f"{line}\nmax_seq_len = max_batch_size and 3", made)
+    (found,) = caught.value.diagnostics
+    assert found.code == "VS306"
+    assert problem in found.message
+    assert found.at is not None
+    assert (found.at.line, found.at.column) == (1, line.index("=") + 3)
 
 
 def test_a_section_key_is_set_once_and_later_lines_see_it(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -11,6 +12,7 @@ from valuesmith.diagnostics import ConfigError, Diagnostic, Position
 from valuesmith.expressions import Budget, Expression, Release, UnsetError
 from valuesmith.records import dataclass, field, replace
 from valuesmith.rules.requirements import broken
+from valuesmith.rules.results import misfit
 from valuesmith.rules.sets import RuleSet
 from valuesmith.rules.statements import MISSING, Assign, Require, Statement
 from valuesmith.tree import Leaf, Origin, Path
@@ -117,7 +119,7 @@ class _Run:
         if (before is not None and before.is_pinned) or self._is_preserved(role, name):
             return
         held, value = self._evaluate(statement, role)
-        if not held or _same(before, value):
+        if not held or _same(before, value) or self._misfits(statement, ("Workers", role, name), value):
             return
         self.parameters[role][name] = self._leaf(statement, role, value, before)
         self.scopes[role][name] = self.common["params"][role][name] = value
@@ -135,7 +137,7 @@ class _Run:
         if before is not None and before.is_pinned:
             return
         held, value = self._evaluate(statement, "")
-        if not held:
+        if not held or (path == statement.target and self._misfits(statement, path, value)):
             return
         if path != statement.target:
             value = _inside(before.value if before else None, statement.target[len(path) :], value)
@@ -175,6 +177,18 @@ class _Run:
             self._problem(error.diagnostics[0], role)
             self._fail(statement, role)
         return False, None
+
+    def _misfits(self, statement: Assign, path: Path, value: Any) -> bool:
+        """Whether *value* is none that *path* may have, which has been told then."""
+        problem = misfit(path, value)
+        if problem:
+            role = str(path[1]) if len(path) > 2 else ""
+            shown = json.dumps(value, ensure_ascii=False, default=str)
+            shown = shown if len(shown) <= 40 else shown[:39] + "…"
+            message = f"{'.'.join(statement.target)} {problem}, and this is {shown}"
+            self._problem(Diagnostic("VS306", message, statement.expression.at), role)
+            self._fail(statement, role)
+        return bool(problem)
 
     def _fail(self, statement: Statement, role: str) -> None:
         """What a failed line would have set is not known: lines that read it say nothing."""
