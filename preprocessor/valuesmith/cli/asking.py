@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +39,7 @@ def explain(words: tuple[str, ...], form: str, **given: Any) -> int:
         matches = found.explain(key)
         if not matches:
             known = [*found.tree.matching("*"), *found.deployment.config.matching("*")]
-            hint = did_you_mean(key, known) or "keys look like workers.decode.engineArgs.max-num-seqs"
-            raise ConfigError(Diagnostic("VS191", f"no value is named {key}", None, hint))
+            raise ConfigError(Diagnostic("VS191", f"no value is named {key}", None, _meant(key, known)))
         answers.update(matches)
     if form == "json":
         shown = {
@@ -146,3 +146,12 @@ def schema_values(chart: str) -> None:
         hint = did_you_mean(chart, known) or f"charts: {', '.join(known)}"
         raise ConfigError(Diagnostic("VS192", f"no chart is named {chart}", None, hint))
     click.echo(file.read_text(), nl=False)
+
+
+def _meant(key: str, known: Sequence[str]) -> str:
+    """The keys that end in *key*, else those spelled like it, else what keys look like here."""
+    ending = [name for name in known if name.endswith(f".{key}")]
+    if ending:
+        return f"did you mean {', '.join(ending)}?"
+    looks = next((name for name in known if name.startswith("workers.")), known[0])
+    return did_you_mean(key, known) or f"keys look like {looks}"

@@ -15,6 +15,7 @@ from valuesmith.validate.catalogs import shelf as packaged
 from valuesmith.validate.history import History, history, successors
 from valuesmith.validate.lines import Finding, Line, Use, is_flag, wrong_value
 
+_PRIVATE = "if your build of the engine has it, --allow-unknown-flags makes this a warning"
 # Program (as in data/wiring.yaml) -> the catalog of its own flags.
 PROGRAMS = MappingProxyType(
     {
@@ -134,7 +135,7 @@ def _unknown(item: Finding, command: Command, catalogs: Sequence[Catalog], shelf
         return Diagnostic("VS421", text, at, f"known from {DYNAMIC_SINCE}; use --override-engine-args")
     names = [name for catalog in catalogs for name in catalog.spelled if name.startswith("--")]
     text = f"{' with '.join(c.title for c in _named(catalogs))} does not know {item.word}{_of(command)}"
-    hint = _elsewhere(plain, command, catalogs, shelf) or did_you_mean(item.word, names)
+    hint = _elsewhere(plain, command, catalogs, shelf) or did_you_mean(item.word, names) or _PRIVATE
     return Diagnostic("VS421", text, at, hint)
 
 
