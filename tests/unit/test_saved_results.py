@@ -8,7 +8,7 @@ from typing import Any
 import dynamo_inputs
 import llmd_inputs
 import pytest
-from resolving import found, messages, resolved
+from resolving import found, messages, refused, resolved
 
 
 @pytest.mark.parametrize(
@@ -99,3 +99,17 @@ def test_a_model_that_does_not_fit_is_told_once_and_made() -> None:
     for fits in (True, None):
         said["ModelConfig"]["fits_in_memory"] = fits
         assert not [text for text in found(dynamo_inputs.agg(**said), "note") if "VS237" in text]
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("--log-level info", "write [--log-level, info]"),
+        ("--trust", "write [--trust]"),
+        ("a b", "write [a b]"),
+    ],
+)
+def test_words_given_as_one_text_are_told_as_a_list_of_words(text: str, hint: str) -> None:
+    given = dynamo_inputs.agg("sglang", Workers={"agg": {"extra_cli_args": text}})
+    (item,) = refused(given)
+    assert (item.code, item.hint) == ("VS130", hint)

@@ -68,11 +68,16 @@ def _folder(text: str) -> str | Misfit:
     return "/" + "/".join(part for part in text.split("/") if part)
 
 
+def _items(text: str) -> str:
+    """*text* as the items of a list: words of a command line are one each."""
+    return ", ".join(text.split()) if text.startswith("-") else text
+
+
 def _list(key: Key, node: Node, name: str, report: Report) -> tuple[bool, Any]:
     kind = key.type[5:-1]
     if not isinstance(node, Sequence_):
         single = isinstance(node, Scalar) and node.text and kind != "map"
-        hint = f"write [{node.text}]" if isinstance(node, Scalar) and single else ""
+        hint = f"write [{_items(node.text)}]" if isinstance(node, Scalar) and single else ""
         report("VS130", f"{name} must be a list of {_PLURAL[kind]}, not {_kind(node)}", node.at, hint)
         return False, None
     sound, values = True, []
