@@ -194,3 +194,34 @@ def test_an_image_that_only_root_can_start_is_started_by_root() -> None:
     assert "runAsUser" not in security
     assert "runAsNonRoot" not in security
     assert security["capabilities"] == {"drop": ["ALL"]}
+
+
+# ---------------------------------------------------------------- nodes that no NVLink joins
+
+NO_FUSION = '--compilation-config={"pass_config":{"fuse_allreduce_rms":false}}'
+
+
+@pytest.mark.parametrize(
+    ("system", "image", "there"),
+    [
+        ("h200_sxm", "", True),
+        ("h200_sxm", "image: 'vllm/vllm-openai:v0.17.0'", True),
+        ("h200_sxm", "image: 'vllm/vllm-openai:v0.16.0'", False),
+        ("h200_sxm", "image: 'r.example.com/mine:1'", True),
+        ("gb200", "", False),
+    ],
+)
+def test_a_group_without_a_common_nvlink_does_without_the_fused_all_reduce(
+    system: str, image: str, there: bool
+) -> None:
+    text = (
+        "Workers: {{agg: {{tensor_parallel_size: {}}}}}\n"
+        f"NodeConfig: {{{{num_gpus_per_node: 8, system_name: {system}}}}}\n"
+        f"RuntimeConfig: {{{{{image}}}}}"
+    )
+    group = resolved(text.format(16), "vllm").roles
+    assert {name: NO_FUSION in role.data["args"] for name, role in group.items()} == {
+        "leader": there,
+        "worker": there,
+    }
+    assert NO_FUSION not in resolved(text.format(8), "vllm").roles["main"].data["args"]

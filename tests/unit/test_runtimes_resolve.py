@@ -197,8 +197,9 @@ def test_vllm_groups_meet_at_the_leader_without_ray() -> None:
     found = resolved("RuntimeConfig: {params: {TP: 16}}", "vllm")
     shared = ["--distributed-executor-backend=mp", "--nnodes=2"]
     ending = ["--master-addr=$(LWS_LEADER_ADDRESS)", "--master-port=29500"]
-    assert found.roles["leader"].data["args"][-5:] == [*shared, "--node-rank=0", *ending]
-    assert found.roles["worker"].data["args"][-6:] == [
+    leader, worker = (found.roles[name].data["args"] for name in ("leader", "worker"))
+    assert leader[-6:-1] == [*shared, "--node-rank=0", *ending]
+    assert worker[-7:-1] == [
         *shared,
         "--node-rank=$(LWS_WORKER_INDEX)",
         *ending,

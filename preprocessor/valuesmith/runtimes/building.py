@@ -10,7 +10,7 @@ from typing import Any
 from valuesmith import arguments
 from valuesmith.deployment import Process
 from valuesmith.diagnostics import Position
-from valuesmith.runtimes import llmaz, models, scalars
+from valuesmith.runtimes import llmaz, models, occasions, scalars
 from valuesmith.runtimes.assembly import Assembly, by_name, entries, listed, split
 from valuesmith.runtimes.document import Part, items, mapping
 from valuesmith.runtimes.request import PARALLEL, Request, part
@@ -72,7 +72,10 @@ def _roles(
     made.value(("runtime", "otherTemplates"), templates)
     for name in chosen:
         made.value(("runtime", "roles", name), {}, every.inside(name).place(()))
-        fields = _role(request, every.inside(name), name, config, sources)
+        on_occasion = occasions.words(
+            request, every.inside(name), sources, sizing is not None and sizing.group
+        )
+        fields = _role(request, every.inside(name), name, config, on_occasion)
         if sizing is not None:
             fields["resources"] = _limit(fields.get("resources", Part({})), sizing)
         for key, piece in fields.items():
@@ -96,18 +99,20 @@ def _is_used(role: str, sizing: Sizing | None) -> bool:
 
 
 def _role(
-    request: Request, own: Part, name: str, config: str, sources: Mapping[str, models.Model]
+    request: Request, own: Part, name: str, config: str, on_occasion: list[Part]
 ) -> dict[str, Part]:
     """The fields of a role: the runtime's, the configuration's, engine flags, and the input's env."""
-    fields = dict(entries(own))
-    revision = fields.pop("revisionArgs", Part(None))
-    if "main" not in sources or not sources["main"].revision:
-        revision = Part(None)
+    skipped = (occasions.REVISION, occasions.APART)
+    fields = {key: piece for key, piece in entries(own) if key not in skipped}
     chosen = request.runtime.part.inside("runtime", "configs", config)
     if name not in items(chosen.at("roles")) and chosen.at("roles") is not None:
         chosen = Part(None)
-    given = [own.inside("args"), revision, chosen.inside("args")]
-    words = [*(word for piece in given for word in split(piece)), *_engine_words(request)]
+    words = [
+        *split(own.inside("args")),
+        *on_occasion,
+        *split(chosen.inside("args")),
+        *_engine_words(request),
+    ]
     if words or "args" in fields:
         fields["args"] = listed(words, own.inside("args").place(()) or own.place(()))
     for key in ("resources", "sharedMemory"):
