@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from valuesmith import aggregate, arguments, cluster, inputs, mapping, rules, topology
+from valuesmith import aggregate, arguments, cluster, inputs, mapping, rules, searched, topology
 from valuesmith.aggregate import Options
 from valuesmith.deployment import Deployment, Process
 from valuesmith.diagnostics import Collector, ConfigError, Diagnostic
@@ -104,6 +104,7 @@ def resolve(request: Request) -> Resolved:
         ConfigError: with the problems of every stage that could still run.
     """
     problems = Collector()
+    searched.check_several(request.document, problems)
     table = mapping.table(request.mapping)
     tree = _clustered(_checked(request, table, problems), request.cluster, problems)
     tree = _decided(tree, request, problems)

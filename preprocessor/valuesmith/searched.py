@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What saved search results leave out, told by what they hold."""
+"""Saved search results: what they leave out, told by what they hold, and two of them given as one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,17 @@ from collections.abc import Mapping
 
 from valuesmith.deployment import Role
 from valuesmith.diagnostics import Collector
+from valuesmith.load import Document
 from valuesmith.tree import Leaf, Tree
+
+
+def check_several(document: Document, problems: Collector) -> None:
+    """A note where several saved results were given: they are layers of one deployment, as all inputs are."""
+    saved = [layer for layer in document.layers if "params" in layer.entries]
+    if len(saved) > 1:
+        number = "two" if len(saved) == 2 else len(saved)
+        message = f"{number} saved search results are merged into one deployment; the later one wins"
+        problems.note("VS140", message, saved[1].at, "--each GLOB renders each by itself")
 
 
 def context_parallel(role: Role, backend: str) -> int:

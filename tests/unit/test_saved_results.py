@@ -113,3 +113,19 @@ def test_words_given_as_one_text_are_told_as_a_list_of_words(text: str, hint: st
     given = dynamo_inputs.agg("sglang", Workers={"agg": {"extra_cli_args": text}})
     (item,) = refused(given)
     assert (item.code, item.hint) == ("VS130", hint)
+
+
+def test_several_saved_results_as_one_deployment_are_told_and_a_layer_over_one_is_not() -> None:
+    from valuesmith import load, searched
+    from valuesmith.diagnostics import Collector
+
+    def told(*inputs: dict[str, object]) -> list[str]:
+        problems = Collector()
+        searched.check_several(load.read(inputs), problems)
+        return [item.message for item in problems.items]
+
+    saved = {"params": {"agg": {"tensor_parallel_size": 2}}}
+    assert told(saved) == []
+    assert told(saved, {"Workers": {"agg": {"tensor_parallel_size": 4}}}) == []
+    assert told({"backend": "vllm"}, saved, saved)[0].startswith("two saved search results are merged")
+    assert told(saved, saved, saved)[0].startswith("3 saved search results are merged")
