@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 from paths import ROOT
 
@@ -118,3 +121,75 @@ def test_a_runtimes_command_lines_are_told_by_its_pods():
     assert set(commands) == {"leader", "worker"}
     assert all(words[:3] == ["vllm", "serve", "org/m"] for words in commands.values())
     assert "--headless" in commands["worker"]
+
+
+def test_resolve_takes_what_load_takes(monkeypatch, tmp_path):
+    from valuesmith import load, resolve
+
+    wanted = resolve(load(EXAMPLE)).values
+    assert resolve(EXAMPLE).values == wanted
+    assert resolve(str(EXAMPLE)).values == wanted
+    assert resolve([EXAMPLE]).values == wanted
+    assert resolve(IN_CODE, backend="trtllm").name == "llama7b-disagg-router"
+    more = {"WorkerConfig": {"decode_workers": 3}}
+    assert resolve([EXAMPLE, more]).values["workers"]["decode"]["replicas"] == 3
+
+
+@pytest.mark.parametrize("source", [None, 3, [EXAMPLE, 3], object(), b"deploy.yaml"])
+def test_resolve_says_what_it_takes(source):
+    from valuesmith import resolve
+
+    with pytest.raises(TypeError, match=r"resolve\(\) takes what load\(\) returns, a path, a mapping"):
+        resolve(source)
+
+
+def test_relative_paths_of_an_input_start_at_its_folder_as_on_the_command_line(tmp_path):
+    from valuesmith import load, resolve
+
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "vllm.rule").write_text("extends default\ndecode max_batch_size = 7\n")
+    path = tmp_path / "deploy.yaml"
+    path.write_text(f"rule: ./mine\n{EXAMPLE.read_text()}")
+    for source in (path, load(path)):
+        args = resolve(source).values["workers"]["decode"]["engineArgs"]
+        assert args["max-num-seqs"] == "7"
+
+
+def test_errors_are_part_of_the_package_and_say_where(tmp_path, monkeypatch):
+    import valuesmith
+    from valuesmith import ConfigError, Diagnostic, ToolError, render, resolve
+
+    path = tmp_path / "deploy.yaml"
+    path.write_text(EXAMPLE.read_text().replace("max_batch_size", "max_batch_sise"))
+    with pytest.raises(ConfigError) as caught:
+        resolve(path)
+    first = caught.value.diagnostics[0]
+    assert isinstance(first, Diagnostic)
+    assert (first.code, first.at.file) == ("VS104", str(path))
+    assert "max_batch_size" in first.hint
+    monkeypatch.setenv("HELM", "/nowhere/helm")
+    with pytest.raises(ToolError) as failed:
+        render(resolve(EXAMPLE), tmp_path / "out")
+    assert failed.value.diagnostic.code == "VS701"
+    assert {"ConfigError", "ToolError", "Diagnostic", "load", "validate"} <= set(dir(valuesmith))
+    assert sorted(valuesmith.__all__) == valuesmith.__all__
+    with pytest.raises(AttributeError):
+        valuesmith.nothing  # noqa: B018
+
+
+def test_the_package_alone_imports_next_to_nothing_and_runs_as_a_module():
+    code = (
+        "import sys, valuesmith; dir(valuesmith)\n"
+        "print(sorted(name for name in sys.modules if name.startswith('valuesmith')))\n"
+        "help(valuesmith)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    first, _, helped = done.stdout.partition("\n")
+    assert first == "['valuesmith']"
+    assert "load(" in helped
+    assert "validate(" in helped
+    words = [sys.executable, "-m", "valuesmith", "rules", "list"]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("default ")
+    words = [sys.executable, "-m", "valuesmith", "resolve", "nowhere.yaml"]
+    assert subprocess.run(words, capture_output=True, check=False).returncode == 1
