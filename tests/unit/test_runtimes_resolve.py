@@ -655,3 +655,11 @@ def test_devices_of_a_flavor_are_of_one_kind_and_whole(
     assert (found.code, found.message) == (code, message)
     assert found.at is not None
     assert found.hint
+
+
+def test_flags_of_a_configuration_are_free_unless_it_is_in_use() -> None:
+    own = """args: ['--speculative-config={"method":"ngram"}']"""
+    free = resolved(f"RuntimeConfig: {{roles: {{main: {{{own}}}}}}}", "vllm").roles["main"]
+    assert free.data["args"][-1] == '--speculative-config={"method":"ngram"}'
+    (found,) = refused(f"RuntimeConfig: {{draftModel: org/d, roles: {{main: {{{own}}}}}}}", "vllm")
+    assert (found.code, found.at is not None) == ("E_OVERRIDE", True)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
 from valuesmith.diagnostics import Position
-from valuesmith.runtimes import builtins, grammar
+from valuesmith.runtimes import builtins, grammar, llmaz
 from valuesmith.runtimes.assembly import split
 from valuesmith.runtimes.document import Part, items, mapping
 from valuesmith.runtimes.findings import Findings
@@ -53,11 +53,12 @@ def _look(
 
 
 def _configured(request: Request, role: str) -> Iterator[object]:
-    """The arguments that a role takes from the runtime's configurations."""
-    for config in mapping(request.runtime.data.get("configs")).values():
-        roles = mapping(config).get("roles")
-        if roles is None or role in items(roles):
-            yield from items(mapping(config).get("args"))
+    """The arguments that a role takes from the configuration in use."""
+    data = request.runtime.data
+    name = llmaz.chosen_config(data, request.text("RuntimeConfig", "config"), request.draft is not None)
+    config = mapping(mapping(data.get("configs")).get(name))
+    if config.get("roles") is None or role in items(config["roles"]):
+        yield from items(config.get("args"))
 
 
 def _filled(args: list[object]) -> Iterator[tuple[str, str]]:
