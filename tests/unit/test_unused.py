@@ -106,3 +106,23 @@ def test_what_is_for_other_backends_changes_nothing_and_is_told(backend: str) ->
 )
 def test_what_says_nothing_is_no_news(said: dict[str, Any]) -> None:
     assert notes(merged(given("dynamo"), said)) == []
+
+
+@pytest.mark.parametrize(
+    ("backend", "name"),
+    [
+        ("vllm", "enable_attention_dp"),
+        ("vllm", "enable_mixed_chunk"),
+        ("trtllm", "enable_mixed_chunk"),
+        ("sglang", "enable_expert_parallel"),
+        ("trtllm", "enable_expert_parallel"),
+    ],
+)
+def test_a_workers_parameter_for_other_backends_is_told_when_it_asks_for_something(
+    backend: str, name: str
+) -> None:
+    plain = merged(given("dynamo"), {"backend": backend})
+    wanted = merged(plain, {"Workers": {"agg": {name: True}}})
+    assert resolved(wanted).values == resolved(plain).values
+    assert notes(wanted) == [f"Workers.agg.{name} has no effect with backend {backend}"]
+    assert notes(merged(plain, {"Workers": {"agg": {name: False}}})) == []

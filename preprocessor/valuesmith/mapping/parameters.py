@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from valuesmith import facts
+from valuesmith import facts, inputs
 from valuesmith.deployment import Deployment, Role
 from valuesmith.diagnostics import Collector, did_you_mean
 from valuesmith.mapping import words
@@ -42,8 +42,25 @@ class Mapper:
             selected = chosen.get(name, NOTHING)
             if selected.chosen is not None:
                 self._emit(name, leaf, selected, selected.chosen)
-            elif not selected.carried and not _asks_nothing(selected, leaf.value):
+            elif selected.carried:
+                self._tell_unused(name, leaf)
+            elif not _asks_nothing(selected, leaf.value):
                 self._refuse(name, leaf, selected, leaf.value)
+
+    def _tell_unused(self, name: str, leaf: Leaf) -> None:
+        """A note on what a person wants of an engine that the parameter is not for."""
+        backend = self.deployment.backend
+        key = inputs.contract().keys.get(("Workers", self.role.name, name))
+        if (
+            key is None
+            or not key.backends
+            or backend in key.backends
+            or not leaf.is_user
+            or not leaf.value
+        ):
+            return
+        message = f"Workers.{self.role.name}.{name} has no effect with backend {backend}"
+        self.problems.note("VS139", message, leaf.at, f"it is for {', '.join(key.backends)}")
 
     def _emit(self, name: str, leaf: Leaf, selected: Selected, spelling: Spelling) -> None:
         compiled = expression(spelling)

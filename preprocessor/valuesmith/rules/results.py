@@ -34,10 +34,11 @@ def misfit(path: Path, value: Any) -> str:
 def _single(key: Key, kind: str, value: Any) -> str:
     if not isinstance(value, _KINDS[kind]) or (isinstance(value, bool) and kind != "boolean"):
         return f"must be {WHAT[kind]}"
-    if key.choices and value not in key.choices:
+    found: Any = value  # of a kind that has an order where the key has limits
+    if key.choices and found not in key.choices:
         return f"must be one of {', '.join(key.choices)}"
-    if key.minimum is not None and value < key.minimum:
+    if key.minimum is not None and found < key.minimum:
         return f"must be at least {key.minimum}"
-    if key.maximum is not None and value > key.maximum:
+    if key.maximum is not None and found > key.maximum:
         return f"must be at most {key.maximum}"
     return ""
