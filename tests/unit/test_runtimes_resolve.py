@@ -663,3 +663,16 @@ def test_flags_of_a_configuration_are_free_unless_it_is_in_use() -> None:
     assert free.data["args"][-1] == '--speculative-config={"method":"ngram"}'
     (found,) = refused(f"RuntimeConfig: {{draftModel: org/d, roles: {{main: {{{own}}}}}}}", "vllm")
     assert (found.code, found.at is not None) == ("E_OVERRIDE", True)
+
+
+def test_programs_of_others_may_take_a_flag_several_times(tmp_path: Path) -> None:
+    path = runtime_file(
+        tmp_path,
+        """\
+        name: own
+        image: {repository: r/i, tag: "1"}
+        roles: {main: {args: ["--load={{ .ModelPath }}"]}}
+        """,
+    )
+    found = resolved("RuntimeConfig: {roles: {main: {args: [--load=b]}}}", path).roles["main"]
+    assert found.data["args"] == ["--load=example-org/dense-8b", "--load=b"]

@@ -19,7 +19,12 @@ _FLAG = re.compile(r"--?[A-Za-z][A-Za-z0-9_.-]*")
 
 
 def check(request: Request, document: Part, findings: Findings) -> None:
-    """Report flags in arguments of the input whose value the runtime takes from a parameter or a built-in."""
+    """Report flags in arguments of the input whose value the runtime takes from a parameter or a built-in.
+
+    Of shipped runtimes only: a flag of another program may be one that is given several times.
+    """
+    if request.runtime.source != "shipped":
+        return
     every: dict[str, str] = {}
     for role, own in mapping(request.runtime.data.get("roles")).items():
         filled = dict(_filled([*items(mapping(own).get("args")), *_configured(request, role)]))
