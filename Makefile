@@ -25,6 +25,7 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' Makefile
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
+	@echo 'python  making .venv and installing valuesmith (once)'
 	@test -x $(BIN)/pip || $(PYTHON) -m venv .venv
 	@$(PIP) -e '.[validate]' && touch $@
 $(DEV): $(READY)
