@@ -238,7 +238,7 @@ def test_without_the_cel_library_the_rules_are_noted(
     assert problems(HEAD + "  size: 9\n", crd_dir, notes=True) == [
         (
             "f:1:1 VS607 3 CEL rules of Toy were not checked"
-            ' | pip install "valuesmith[validate]" installs what evaluates them'
+            " | pip install common-expression-language evaluates them"
         )
     ]
 

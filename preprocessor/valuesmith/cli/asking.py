@@ -11,12 +11,14 @@ from typing import Any
 import click
 
 from valuesmith import load
-from valuesmith.cli import options
+from valuesmith.cli import completing, options
 from valuesmith.diagnostics import ConfigError, Diagnostic, did_you_mean
 
 
 @click.command()
-@click.argument("words", nargs=-1, required=True, metavar="INPUT… KEY…")
+@click.argument(
+    "words", nargs=-1, required=True, metavar="INPUT… KEY…", shell_complete=completing.files
+)
 @click.option(
     "--format", "form", type=click.Choice(["text", "json"]), default="text", help="Form of the answer."
 )
@@ -68,14 +70,15 @@ def _plain(value: Any) -> str:
 
 
 @click.command()
-@click.argument("first", metavar="A")
-@click.argument("second", metavar="B")
+@click.argument("first", metavar="A", shell_complete=completing.files)
+@click.argument("second", metavar="B", shell_complete=completing.files)
 @options.deciding
 @options.messages
 def diff(first: str, second: str, **given: Any) -> int:
-    """Show what differs between two inputs, an input and a rendered folder, or two folders. Exit 1 if any.
+    """Show what differs from A (old) to B (new). Each is an input or a rendered folder.
 
-    By file, object and field: ~ is changed from A to B, + is only in B, - is only in A.
+    By file, object and field: ~ is changed from A to B, + is only in B, - is only in A. Exit 1 if anything is.
+    Options hold for each side that is an input: compare a folder with an input to see another release.
     """
     from valuesmith.cli import comparing
 
@@ -134,18 +137,16 @@ def schema_input() -> None:
 
 
 @schema.command("values")
-@click.argument("chart")
+@click.argument("chart", shell_complete=completing.one_of(completing.charts))
 def schema_values(chart: str) -> None:
     """The schema of a chart's values."""
     from valuesmith import facts
 
-    folder = facts.share() / "charts"
-    file = folder / chart / "values.schema.json"
-    if "/" in chart or not load.file_there(file):
-        known = sorted(p.parent.name for p in folder.glob("*/values.schema.json"))
+    known = list(completing.charts())
+    if chart not in known:
         hint = did_you_mean(chart, known) or f"charts: {', '.join(known)}"
         raise ConfigError(Diagnostic("VS192", f"no chart is named {chart}", None, hint))
-    click.echo(file.read_text(), nl=False)
+    click.echo((facts.share() / "charts" / chart / "values.schema.json").read_text(), nl=False)
 
 
 def _meant(key: str, known: Sequence[str]) -> str:

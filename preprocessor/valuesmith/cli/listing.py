@@ -9,16 +9,17 @@ from typing import Any
 
 import click
 
-from valuesmith.cli import options
+from valuesmith.cli import completing, options
+from valuesmith.cli.completing import one_of
 
 
 @click.group()
 def engines() -> None:
-    """Engine releases: which are known, what each accepts, what changed between two."""
+    """Engine releases: what each accepts, what changed between two."""
 
 
 @engines.command("list")
-@click.argument("engine", required=False)
+@click.argument("engine", required=False, shell_complete=one_of(completing.engines))
 @options.messages
 def engines_list(engine: str | None, **_: Any) -> None:
     """List known releases and the Dynamo releases that pin them."""
@@ -30,8 +31,8 @@ def engines_list(engine: str | None, **_: Any) -> None:
 
 
 @engines.command("flags")
-@click.argument("engine", metavar="BACKEND")
-@click.argument("version")
+@click.argument("engine", metavar="BACKEND", shell_complete=one_of(completing.engines))
+@click.argument("version", shell_complete=completing.engine_releases)
 @click.option(
     "--format", "form", type=click.Choice(["text", "json"]), default="text", help="Form of the answer."
 )
@@ -62,12 +63,16 @@ def engines_flags(engine: str, version: str, form: str, **_: Any) -> None:
 
 
 @engines.command("diff")
-@click.argument("engine", metavar="BACKEND|dynamo")
-@click.argument("old")
-@click.argument("new")
+@click.argument(
+    "engine",
+    metavar="BACKEND|dynamo",
+    shell_complete=one_of(lambda: [*completing.engines(), "dynamo"]),
+)
+@click.argument("old", shell_complete=completing.engine_releases)
+@click.argument("new", shell_complete=completing.engine_releases)
 @options.messages
 def engines_diff(engine: str, old: str, new: str, **_: Any) -> None:
-    """Show what went, came or changed from one release to another, and which parameters that concerns.
+    """Show what went, came or changed between two releases. Parameters that it concerns are named.
 
     For dynamo: in the engines that the two releases pin, and in Dynamo's own components.
     """
@@ -92,7 +97,7 @@ def _changes(engine: str, old: str, new: str, indent: str) -> None:
 
 @click.group()
 def runtimes() -> None:
-    """Runtimes of target lws: how an engine is started, with which parameters."""
+    """Runtimes of target lws: how an engine is started."""
 
 
 @runtimes.command("list")
@@ -107,10 +112,12 @@ def runtimes_list(**_: Any) -> None:
 
 
 @runtimes.command("show")
-@click.argument("name", metavar="NAME|FILE")
+@click.argument(
+    "name", metavar="NAME|FILE", shell_complete=one_of(completing.runtimes, otherwise="file")
+)
 @options.messages
 def runtimes_show(name: str, **_: Any) -> None:
-    """Show a runtime: its parameters, the command of each role, what configurations add."""
+    """Show a runtime: its parameters, the command of each role. And what configurations add."""
     from valuesmith import runtimes as catalog
 
     runtime = catalog.load_runtime(name)

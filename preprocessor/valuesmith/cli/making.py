@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from valuesmith.cli import options, written
+from valuesmith.cli import completing, options, written
 from valuesmith.diagnostics import ConfigError
 
 unknown_flags = click.option(
@@ -18,8 +18,15 @@ FORMATS = ["yaml", "json", "kustomize", "configmap"]
 
 
 @click.command()
-@click.argument("inputs", nargs=-1, metavar="INPUT…")
-@click.option("-o", "--output", default="-", metavar="FILE", help="Where to [standard output].")
+@click.argument("inputs", nargs=-1, metavar="INPUT…", shell_complete=completing.files)
+@click.option(
+    "-o",
+    "--output",
+    default="-",
+    metavar="FILE",
+    help="Where to [standard output].",
+    shell_complete=completing.files,
+)
 @click.option(
     "--format", "form", type=click.Choice(["yaml", "json"]), default="yaml", help="Form of values."
 )
@@ -31,7 +38,7 @@ FORMATS = ["yaml", "json", "kustomize", "configmap"]
 def resolve(
     inputs: tuple[str, ...], output: str, form: str, check: bool, force: bool, **given: Any
 ) -> int:
-    """Write the flat values file of a deployment: defaults, rules and mapping resolved, flags checked."""
+    """Write the flat values file of a deployment. Defaults, rules and mapping are resolved, flags checked."""
     from valuesmith import artifacts
     from valuesmith.validate import processes
 
@@ -45,12 +52,13 @@ def resolve(
 
 
 @click.command()
-@click.argument("inputs", nargs=-1, metavar="INPUT…")
+@click.argument("inputs", nargs=-1, metavar="INPUT…", shell_complete=completing.files)
 @click.option(
     "-o",
     "--output",
     metavar="DIR",
     help="Folder to write; it appears whole or not at all. json and configmap: a file, or -.",
+    shell_complete=completing.files,
 )
 @click.option(
     "--format",
@@ -65,6 +73,7 @@ def resolve(
     multiple=True,
     metavar="NAME",
     help="With --format kustomize: take a component; repeatable.",
+    shell_complete=completing.one_of(completing.components),
 )
 @click.option(
     "--components-from",
@@ -98,7 +107,7 @@ def render(
     no_validate: bool,
     **given: Any,
 ) -> int:
-    """Render a deployment: values, manifests, scripts, engine configs, all of it checked."""
+    """Render a deployment: values, manifests, scripts, engine configs. All of it is checked."""
     output = _output(output, given)
     if given["each"] is not None:
         from valuesmith.cli import several

@@ -11,6 +11,8 @@ import click
 
 from valuesmith import load
 from valuesmith.aggregate import Options
+from valuesmith.cli import completing
+from valuesmith.cli.completing import one_of
 from valuesmith.cli.console import Console
 from valuesmith.diagnostics import ConfigError, Diagnostic
 from valuesmith.pipeline import Request, Resolved
@@ -56,8 +58,18 @@ deciding = _stack(
     click.option(
         "--set-string", "string_sets", multiple=True, metavar="KEY=TEXT", help="Set one key to a text."
     ),
-    click.option("--target", metavar="NAME", help="dynamo, llm-d-helm, llm-d-kustomize, fpm or lws."),
-    click.option("--backend", metavar="NAME", help="vllm, sglang or trtllm."),
+    click.option(
+        "--target",
+        metavar="NAME",
+        shell_complete=one_of(completing.targets),
+        help="dynamo, llm-d-helm, llm-d-kustomize, fpm or lws.",
+    ),
+    click.option(
+        "--backend",
+        metavar="NAME",
+        shell_complete=one_of(completing.backends),
+        help="vllm, sglang or trtllm.",
+    ),
     click.option(
         "--backend-version",
         metavar="VERSION",
@@ -66,12 +78,23 @@ deciding = _stack(
     click.option(
         "--dynamo-version",
         metavar="VERSION",
+        shell_complete=one_of(completing.dynamo_releases),
         help="Dynamo release [of the image's tag, else of --backend-version, else the newest known].",
     ),
-    click.option("--rules", metavar="NAME|DIR", help="Rule set [default]."),
+    click.option(
+        "--rules",
+        metavar="NAME|DIR",
+        shell_complete=one_of(completing.rule_sets, "dir"),
+        help="Rule set [default].",
+    ),
     click.option("--mapping", type=FILE, metavar="FILE", help="More mapping entries."),
     click.option("--cluster", type=FILE, metavar="FILE", help="Facts of the cluster."),
-    click.option("--runtime", metavar="NAME|FILE", help="Runtime (target lws)."),
+    click.option(
+        "--runtime",
+        metavar="NAME|FILE",
+        shell_complete=one_of(completing.runtimes, "file"),
+        help="Runtime (target lws).",
+    ),
     click.option("--flavor", metavar="NAME", help="Flavor of the runtime (target lws)."),
     click.option("-n", "--namespace", metavar="NAME", help="Namespace of everything."),
     click.option("--name", metavar="NAME", help="Release name."),

@@ -139,7 +139,7 @@ def _rules(manifest: Manifest, rules: Sequence[structural.Rule]) -> Iterator[Dia
     """Rules are evaluated only on objects of the right shape, as the API server does."""
     if rules and not cel_rules.available():
         message = f"{len(rules)} CEL rules of {manifest.kind} were not checked"
-        hint = 'pip install "valuesmith[validate]" installs what evaluates them'
+        hint = "pip install common-expression-language evaluates them"
         yield Diagnostic("VS607", message, manifest.at(), hint, "note")
         return
     skipped: dict[str, None] = {}

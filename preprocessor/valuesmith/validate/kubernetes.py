@@ -102,7 +102,7 @@ def _folders() -> dict[Release, Path]:
         raise ToolError(
             "VS705",
             "manifests cannot be checked: the Python package kubernetes-validate is not installed",
-            'pip install "valuesmith[validate]", or skip the checks with --no-validate',
+            "pip install kubernetes-validate, or skip the checks with --no-validate",
         )
     return found
 
