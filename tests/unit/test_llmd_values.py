@@ -13,6 +13,7 @@ import pytest
 import yaml
 from llmd_inputs import AGG, DECODE, HELM, KUSTOMIZE, PREFILL, WIDE, disagg, flags, resolved, wide
 from paths import SHARED, needs_shared
+from resolving import merged
 
 from valuesmith import facts, load
 from valuesmith.aggregate import Options
@@ -506,8 +507,7 @@ def test_nothing_is_null(case: str) -> None:
 
     values = CASES[case]().values
     assert not nulls(values)
-    if case != "every LlmdConfig key":
-        assert "authSecretName" not in values["modelArtifacts"]
+    assert values["modelArtifacts"].get("authSecretName") != ""
 
 
 # H11: the monitor is the role's.
@@ -616,8 +616,9 @@ def test_a_fabric_brings_no_search_paths_of_dynamos_images(
     assert "FI_PROVIDER" in names
     assert not names & {"PATH", "LD_LIBRARY_PATH"}
     assert [item.code for item in module.notes(found.deployment)] == ["VS516"]
-    over["LlmdConfig"] = {f"{backend}_image": f"example.org/{backend}:v{version}"}
-    assert not module.notes(disagg(over, **options).deployment)
+    own = f"example.org/{backend}:v{version}"
+    for named in ({"LlmdConfig": {f"{backend}_image": own}}, {"K8sConfig": {"k8s_image": own}}):
+        assert not module.notes(disagg(merged(over, named), **options).deployment)
     assert not module.notes(disagg({"K8sConfig": {"transport": "ib"}}, **options).deployment)
 
 

@@ -7,6 +7,7 @@ from valuesmith import facts
 from valuesmith.deployment import Deployment
 from valuesmith.diagnostics import Collector, Diagnostic
 from valuesmith.targets.llmd.facts import facts_table, given
+from valuesmith.targets.llmd.hardware import named_image
 from valuesmith.targets.llmd.proxy import about_connector
 from valuesmith.tree import Tree
 
@@ -57,8 +58,11 @@ def about_pods(deployment: Deployment) -> tuple[Diagnostic, ...]:
 def about_image(deployment: Deployment) -> list[Diagnostic]:
     """A warning when KV blocks travel by libraries that the engines' own images do not have."""
     leaf = deployment.config.leaf("K8sConfig", "transport")
-    image = given(deployment.config, "LlmdConfig", f"{deployment.backend}_image")
-    if leaf is None or image is not None or not facts.transport(deployment.transport).images:
+    if (
+        leaf is None
+        or named_image(deployment) is not None
+        or not facts.transport(deployment.transport).images
+    ):
         return []
     message = (
         f"the public image of {deployment.backend} is not known to have the libraries of transport "

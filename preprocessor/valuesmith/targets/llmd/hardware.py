@@ -84,13 +84,19 @@ def _of_any_target(config: Tree) -> Leaf | None:
     return leaf
 
 
+def named_image(deployment: Deployment) -> Leaf | None:
+    """The engine's image that a person named, or ``None``."""
+    own = given(deployment.config, SECTION, f"{deployment.backend}_image")
+    return own or _of_any_target(deployment.config)
+
+
 def image(deployment: Deployment, accelerator: Leaf, problems: Collector) -> Leaf:
     config, table = deployment.config, facts_table()
     key = f"{deployment.backend}_image"
     leaf = given(config, SECTION, key)
     if leaf is not None and parse_reference(str(leaf.value)) is None:
         problems.items.append(no_reference(f"LlmdConfig.{key}", leaf, "VS524"))
-    leaf = leaf or _of_any_target(config)
+    leaf = named_image(deployment)
     if leaf is not None:
         return leaf
     build = table["builds"].get(accelerator.value)
