@@ -436,9 +436,9 @@ def test_an_image_without_a_tag_is_shown_where_it_was_given(tmp_path, capsys, ke
 
 
 def test_an_image_that_a_target_does_not_use_needs_no_tag(tmp_path):
-    source = ROOT / "examples" / "lws-vllm.yaml"
-    words = ["render", str(source), "--target", "lws", "-o", str(tmp_path / "out")]
-    assert cli.run([*words, "--set", "K8sConfig.k8s_image=team/runtime"]) == 0
+    words = ["render", str(INPUT), "--target", "llm-d-helm", "-o", str(tmp_path / "out")]
+    used = ["--set", "LlmdConfig.vllm_image=team/vllm:v0.31.0"]
+    assert cli.run([*words, *used, "--set", "K8sConfig.k8s_image=team/runtime"]) == 0
 
 
 TARGETS = [
