@@ -19,7 +19,6 @@ from valuesmith.tree import Leaf, Tree, derived
 # Targets whose pods run Dynamo's image.
 RUN_BY = ("dynamo", "fpm")
 PLANNER_SPLIT = "1.1.0"
-PLANNER_SINCE = "1.0.0"
 
 
 def runtime(tree: Tree, backend: str, dynamo: Leaf, image: Leaf | None, problems: Collector) -> Leaf:

@@ -14,7 +14,7 @@ from valuesmith.diagnostics import Collector, ConfigError, Diagnostic
 from valuesmith.load import Document
 from valuesmith.records import dataclass, field, replace
 from valuesmith.targets import table as target_table
-from valuesmith.tree import Leaf, Tree, dotted
+from valuesmith.tree import Leaf, Tree
 
 Made = TypeVar("Made")
 
@@ -225,8 +225,3 @@ def plain_config(resolved: Resolved) -> Mapping[str, Any]:
         for name, leaf in role.parameters.items()
     }
     return tree.updated(ruled).plain()
-
-
-def leaf_name(path: tuple[str | int, ...]) -> str:
-    """A leaf's dotted name."""
-    return dotted(path)

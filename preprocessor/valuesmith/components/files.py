@@ -22,7 +22,6 @@ _API = "valuesmith/v1"
 _PLAIN_MAP = re.compile(r"[\w.-]+\.(\[[^\]=]+\]|[\w/-]+)")
 
 Plain = dict[str, Any]
-Objects = Sequence[Mapping[str, Any]]
 
 
 def files(

@@ -3,22 +3,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
-from valuesmith import arguments
-from valuesmith.deployment import Process
 from valuesmith.diagnostics import Position
 from valuesmith.runtimes import llmaz, models, occasions, scalars
 from valuesmith.runtimes.assembly import Assembly, by_name, entries, listed, split
 from valuesmith.runtimes.document import Part, items, mapping
 from valuesmith.runtimes.request import PARALLEL, Request, part
 from valuesmith.runtimes.sizing import Sizing, leading
-from valuesmith.tree import Leaf, Path
+from valuesmith.tree import Path
 
-ENGINES = {"vllm": "vllm.serve", "sglang": "sglang.launch_server", "trtllm": "trtllm.serve"}
-_FLAG = re.compile(r"--([A-Za-z][A-Za-z0-9_-]*)")
 _PORTS = {"http": "HttpPort", "grpc": "GrpcPort", "metrics": "MetricsPort"}
 
 
@@ -136,49 +131,14 @@ def _limit(resources: Part, sizing: Sizing) -> Part:
 
 
 def _engine_words(request: Request) -> list[Part]:
-    """Flags that ``Workers.agg`` maps to, less the runtime's own, then the user's own words."""
+    """The user's own words in ``Workers.agg.extra_cli_args``."""
     if not request.runtime.data.get("takesEngineFlags"):
         return []
-    process = mapped(request)
-    if process is not None:
-        return _process_words(process, _flags(request))
     role = request.deployment.role("agg")
     extra = role.parameters.get("extra_cli_args") if role is not None else None
     if extra is None or not isinstance(extra.value, list):
         return []
     return [_literal(str(word), extra.place((index,))) for index, word in enumerate(extra.value)]
-
-
-def mapped(request: Request) -> Process | None:
-    """The process that ``Workers.agg`` was mapped to, when the runtime starts the same engine."""
-    role = request.deployment.role("agg")
-    process = role.process if role is not None else None
-    engine = request.runtime.backend
-    if process is None or not engine or process.program not in (f"dynamo.{engine}", ENGINES[engine]):
-        return None
-    return process
-
-
-def _process_words(process: Process, printed: set[str]) -> list[Part]:
-    words = [
-        _literal(word, leaf.at)
-        for name, leaf in sorted(process.args.items())
-        if name not in printed and not _is_wiring(leaf)
-        for word in arguments.arguments({name: leaf.value})
-    ]
-    return [*words, *(_literal(str(leaf.value), leaf.at) for leaf in process.extra_args)]
-
-
-def _is_wiring(leaf: Leaf) -> bool:
-    """Whether *leaf* belongs to Dynamo's way of starting the engine, not to a parameter."""
-    return leaf.origin.at is not None and leaf.origin.at.file == "wiring.yaml"
-
-
-def _flags(request: Request) -> set[str]:
-    """The flags that the runtime's own arguments begin with, in dash spelling."""
-    roles = mapping(request.runtime.data.get("roles")).values()
-    texts = [str(word) for role in roles for word in items(mapping(role).get("args"))]
-    return {found[1].replace("_", "-") for text in texts if (found := _FLAG.match(text))}
 
 
 def _literal(text: str, at: Position | None) -> Part:

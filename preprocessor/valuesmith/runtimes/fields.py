@@ -20,7 +20,6 @@ INTEGERS = frozenset(
         "seconds",
     }
 )
-HANDLERS = ("httpGet", "tcpSocket", "grpc", "exec", "sleep")
 # Fields in which the kubelet itself puts the values of $(VARIABLES).
 EXPANDED = ("command", "args", "env")
 

@@ -243,7 +243,7 @@ def _unused_workers(request: Request) -> list[Diagnostic]:
     """Warnings about parameters of ``Workers.agg`` that this runtime has no use for."""
     role = request.deployment.role("agg")
     takes = request.runtime.data.get("takesEngineFlags")
-    if role is None or (takes and building.mapped(request) is not None):
+    if role is None:
         return []
     found = []
     # Words are words: they go to any engine that takes flags, whichever Workers.agg was mapped for.

@@ -17,8 +17,6 @@ from valuesmith.runtimes.ranks import Factors
 from valuesmith.runtimes.request import PARALLEL, Request
 from valuesmith.tree import Leaf, Path, derived
 
-SIZE_KEY = "RuntimeConfig.size"
-
 
 @dataclass(frozen=True, slots=True)
 class Sizing:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from valuesmith import arguments, facts
-from valuesmith.deployment import Deployment, Process, Role
+from valuesmith.deployment import Deployment, Role
 from valuesmith.diagnostics import Collector
 from valuesmith.scripts import assignments, fill, lines, quote
 from valuesmith.scripts.nodes import Placement, place
@@ -265,10 +265,3 @@ def _vllm_rank_words(deployment: Deployment, placement: Placement, port: int) ->
         f"--master-port {port}",
     ]
     return [*found, "--headless"] if rank else found
-
-
-def process_words(process: Process) -> list[str]:
-    """The words of a process as the pod runs it, without a shell around."""
-    flags = {name: leaf.value for name, leaf in process.args.items()}
-    extra = [leaf.value for leaf in process.extra_args]
-    return [*process.command, *arguments.arguments(flags, extra)]

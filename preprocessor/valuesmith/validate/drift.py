@@ -10,7 +10,7 @@ from valuesmith import facts
 from valuesmith.diagnostics import ConfigError, Diagnostic, did_you_mean
 from valuesmith.records import dataclass
 from valuesmith.validate import engine_config
-from valuesmith.validate.catalogs import TITLES, Catalog, Flag, Shelf
+from valuesmith.validate.catalogs import TITLES, Flag, Shelf
 from valuesmith.validate.catalogs import shelf as packaged
 from valuesmith.validate.history import successors
 
@@ -264,9 +264,3 @@ def _differences(old: Flag, new: Flag) -> list[str]:
 
 def _joined(details: Sequence[str]) -> str:
     return "; ".join(details)
-
-
-def catalog_of(engine: str, version: str, *, shelf: Shelf | None = None) -> Catalog:
-    """The catalog that a check of that release uses. Raises :class:`ConfigError`."""
-    shelf = shelf or packaged()
-    return shelf.find(_engine(engine, shelf), version).catalog
