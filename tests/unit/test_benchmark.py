@@ -8,7 +8,7 @@ import copy
 import pytest
 from fpmkit import BASE
 
-from valuesmith import load, pipeline
+from valuesmith import artifacts, load, pipeline
 from valuesmith.aggregate import Options
 
 
@@ -55,3 +55,23 @@ def test_one_endpoint_is_waited_for_and_loaded(given, url):
     found = values(given)
     assert found["endpointUrl"] == url
     assert "url" not in found["args"]
+
+
+@pytest.mark.parametrize(
+    ("target", "name"),
+    [
+        ("dynamo", "dynamo-agg-benchmark"),
+        ("llm-d-helm", None),
+        ("llm-d-kustomize", None),
+        ("lws", None),
+    ],
+)
+def test_the_job_of_another_target_is_called_after_its_deployment(target, name):
+    """Empty leaves the chart's own name, which is the release's with -benchmark."""
+    source = copy.deepcopy(BASE) | {"target": target, "RuntimeConfig": {"runtime": "vllm"}}
+    if target != "lws":
+        del source["RuntimeConfig"]
+    source["Workers"]["agg"] = {"tensor_parallel_size": 1}
+    found = pipeline.resolve(pipeline.Request(load.read([source]), Options()))
+    rendered = artifacts.render(found, ["x.yaml"]).files["k8s_bench.yaml"].content.decode()
+    assert f'name: "{name or found.name + "-benchmark"}"' in rendered
