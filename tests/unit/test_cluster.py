@@ -188,14 +188,20 @@ def test_target_llm_d_takes_the_same(file):
     for pod in pods:
         assert pod["imagePullSecrets"] == [{"name": "mirror-a"}, {"name": "mirror-b"}]
         assert pod["nodeSelector"]["pool"] == "gpu"
-    assert found.values["modelArtifacts"]["authSecretName"] == "hub"
+    # The chart reads HF_TOKEN alone of a Secret, and this cluster's has another key.
+    assert "authSecretName" not in found.values["modelArtifacts"]
+    reference = {"name": "hub", "key": "token"}
+    for pod in pods:
+        assert {"name": "HF_TOKEN", "valueFrom": {"secretKeyRef": reference}} in pod["containers"][0][
+            "env"
+        ]
 
 
 @pytest.mark.parametrize(
     ("target", "keys"),
     [
         ("dynamo", []),
-        ("fpm", ["storageClass"]),
+        ("fpm", ["storageClass", "hfTokenSecret"]),
         ("lws", ["storageClass", "networkInterfaces", "efaResource"]),
         ("llm-d-helm", ["storageClass", "efaResource"]),
     ],

@@ -12,10 +12,12 @@ from typing import Any
 
 from valuesmith import kustomize, load, writer
 from valuesmith.artifacts.parts import Order, Rendering, benchmark_files, charted, of_chart
-from valuesmith.diagnostics import ConfigError, Diagnostic
+from valuesmith.diagnostics import Collector, ConfigError, Diagnostic
 from valuesmith.records import replace
 from valuesmith.targets.llmd import kustomize as llmd_kustomize
 from valuesmith.targets.llmd import router as llmd_router
+from valuesmith.targets.llmd import token
+from valuesmith.targets.llmd.settings import settings
 from valuesmith.tree import Leaf
 from valuesmith.writer import File
 
@@ -25,7 +27,7 @@ KUSTOMIZATION = "kustomization.yaml"
 
 def render_helm(order: Order) -> Rendering:
     """Values for the chart, its manifests, values for llm-d's router, benchmark helpers."""
-    rendering = of_chart(order, CHART, "llm-d-values.yaml")
+    rendering = of_chart(order, CHART, "llm-d-values.yaml", _token(order))
     return replace(rendering, files={**rendering.files, **_router_values(order)})
 
 
@@ -47,9 +49,15 @@ def render_kustomize(order: Order) -> Rendering:
             notes = (llmd_kustomize.not_built(base),)
         else:
             manifest = _built_over(found, base.resource, overlay, files, order.header)
-    _, job = charted(order, CHART, job_only=True)
+    _, job = charted(order, CHART, job_only=True, token=_token(order))
     files |= {**_router_values(order), **benchmark_files(order, job)}
     return Rendering(order.resolved, files, manifest, notes)
+
+
+def _token(order: Order) -> dict[str, str] | None:
+    """What the benchmark's tokenizer is fetched with: the token that model servers have."""
+    chosen = settings(order.resolved.deployment, Collector())
+    return token.reference(chosen.token) if chosen.token is not None else None
 
 
 def _content(name: str, content: Any, head: str) -> File:

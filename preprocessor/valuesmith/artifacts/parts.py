@@ -73,10 +73,13 @@ def chart_path(name: str) -> Path:
     return facts.share() / "charts" / name
 
 
-def charted(order: Order, chart: str, *, job_only: bool = False) -> tuple[str, str]:
+def charted(
+    order: Order, chart: str, *, job_only: bool = False, token: Mapping[str, str] | None = None
+) -> tuple[str, str]:
     """The manifest and, apart from it, the benchmark Job, from one run of Helm.
 
-    *job_only* takes the chart for its Job alone, for targets whose manifests come from elsewhere.
+    *job_only* takes the chart for its Job alone, for targets whose manifests come from elsewhere. *token* is
+    the Job's Secret, name and key, for a chart whose other values do not say it.
     """
     from valuesmith import helm
 
@@ -84,6 +87,8 @@ def charted(order: Order, chart: str, *, job_only: bool = False) -> tuple[str, s
     shown: dict[str, Any] = {"enabled": False} if job_only else resolved.values
     measured = benchmark_tree(resolved)
     shown["benchmark"] = {**measured.plain()["benchmark"], "enabled": True}
+    if token is not None:
+        shown["benchmark"]["hfTokenSecret"] = token
     text = helm.template(
         chart_path(chart),
         writer.yaml_text(shown, (), _locate(resolved)),
@@ -143,9 +148,11 @@ def benchmark_files(order: Order, job: str) -> dict[str, File]:
     }
 
 
-def of_chart(order: Order, chart: str, values_file: str) -> Rendering:
-    """Values, manifest and benchmark helpers of a target that is one chart and no scripts."""
-    manifest, job = charted(order, chart)
+def of_chart(
+    order: Order, chart: str, values_file: str, token: Mapping[str, str] | None = None
+) -> Rendering:
+    """Values, manifest and benchmark helpers of a target that is one chart and no scripts; *token* as above."""
+    manifest, job = charted(order, chart, token=token)
     files = {
         values_file: File.text(values_text(order.resolved, order.inputs)),
         MANIFEST: marked(order.header, manifest),

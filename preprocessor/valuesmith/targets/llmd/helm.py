@@ -10,7 +10,7 @@ from valuesmith.arguments import arguments
 from valuesmith.deployment import Deployment
 from valuesmith.diagnostics import Collector
 from valuesmith.targets import site
-from valuesmith.targets.llmd import advice, monitors, nvlink
+from valuesmith.targets.llmd import advice, monitors, nvlink, token
 from valuesmith.targets.llmd import hardware as llmd_hardware
 from valuesmith.targets.llmd.facts import facts_table, given
 from valuesmith.targets.llmd.pod import pod, proxy_container
@@ -134,6 +134,11 @@ def _accelerator(chosen: Settings) -> Nested:
     return shaped
 
 
+def _by_name(chosen: Settings) -> bool:
+    """Whether the chart can give the token: it reads one key, whatever the Secret has."""
+    return chosen.token is not None and token.key(chosen.token) == token.VARIABLE
+
+
 def _artifacts(deployment: Deployment, chosen: Settings) -> Nested:
     path = deployment.config[("ServiceConfig", "model_path")]
     labels: Nested = {
@@ -148,8 +153,8 @@ def _artifacts(deployment: Deployment, chosen: Settings) -> Nested:
         "size": chosen.size,
         "mountPath": chosen.mount,
     }
-    if chosen.secret is not None:
-        shaped["authSecretName"] = chosen.secret
+    if chosen.token is not None and _by_name(chosen):
+        shaped["authSecretName"] = chosen.token["name"]
     if chosen.model.is_cache:
         shaped["readOnly"] = fixed(False, "a Hugging Face cache is written to")
     return shaped
@@ -250,6 +255,9 @@ def _container(
     shaped |= {
         key: plain[key] for key in CONTAINER_KEYS if key in plain and key not in ("command", "args")
     }
+    named = [entry["name"] for entry in shaped["env"]]
+    if chosen.token is not None and not _by_name(chosen) and token.VARIABLE not in named:
+        shaped["env"] = [token.entry(chosen.token), *shaped["env"]]
     # The chart gives the role's claims to the container.
     amounts = shaped["resources"].items()
     shaped["resources"] = {part: found for part, found in amounts if part != "claims"}

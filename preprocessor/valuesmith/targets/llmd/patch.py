@@ -6,6 +6,7 @@ from __future__ import annotations
 from valuesmith.deployment import Deployment
 from valuesmith.diagnostics import Collector
 from valuesmith.records import replace
+from valuesmith.targets.llmd import token
 from valuesmith.targets.llmd.base import Base
 from valuesmith.targets.llmd.facts import at_least, facts_table, given
 from valuesmith.targets.llmd.pod import Plain, pod, proxy_container
@@ -24,7 +25,10 @@ def pod_patch(
     item = _with_guide_flags(deployment, item, ground)
     spec = pod(deployment, item, chosen, CONTAINER, problems)
     main = spec["containers"][0]
-    main["env"] = [_whole(entry) for entry in [*_model_env(deployment, chosen), *main["env"]]]
+    main["env"] = [
+        *(_whole(entry) for entry in [*_model_env(deployment, chosen), *main["env"]]),
+        *_token(chosen, main["env"]),
+    ]
     main["ports"] = [*main["ports"], *_ports_to_drop(item, ground)]
     main["volumeMounts"].append({"name": "model-storage", "mountPath": str(chosen.mount.value)})
     spec["volumes"].append(_model_volume(chosen))
@@ -66,15 +70,30 @@ def _model_env(deployment: Deployment, chosen: Settings) -> list[Plain]:
     entries: list[Plain] = []
     if not chosen.model.claim or chosen.model.is_cache:
         entries.append({"name": "HF_HOME", "value": mount})
-    if chosen.secret is not None:
-        reference = {"name": str(chosen.secret.value), "key": "HF_TOKEN", "optional": False}
-        entries.append({"name": "HF_TOKEN", "valueFrom": {"secretKeyRef": reference}})
     return entries
 
 
+def _token(chosen: Settings, env: list[Plain]) -> list[Plain]:
+    """The variable with the token in place of the base's, which may be left out; nothing where *env* has it."""
+    if any(entry.get("name") == token.VARIABLE for entry in env):
+        return []
+    if chosen.token is None:
+        return [{"name": token.VARIABLE, "$patch": "delete"}]
+    return [_whole(token.entry(chosen.token))]
+
+
 def _whole(entry: Plain) -> Plain:
-    """An EnvVar that replaces the base's: a variable has a value or a reference, never both."""
-    return {"value": None, **entry} if "valueFrom" in entry else {"valueFrom": None, **entry}
+    """An EnvVar that replaces the base's: a variable has a value or a reference, never both.
+
+    A base's reference may be optional, and would stay so.
+    """
+    if "valueFrom" not in entry:
+        return {"valueFrom": None, **entry}
+    source = {
+        kind: {"optional": False, **named} if kind in ("secretKeyRef", "configMapKeyRef") else named
+        for kind, named in entry["valueFrom"].items()
+    }
+    return {"value": None, **entry, "valueFrom": source}
 
 
 def _model_volume(chosen: Settings) -> Plain:

@@ -11,10 +11,11 @@ from valuesmith.records import dataclass
 from valuesmith.targets import site
 from valuesmith.targets.llmd import hardware as llmd_hardware
 from valuesmith.targets.llmd import proxy as llmd_proxy
-from valuesmith.targets.llmd import storage
+from valuesmith.targets.llmd import storage, token
 from valuesmith.targets.llmd.facts import SECTION, choice, facts_table, flag, given
 from valuesmith.targets.llmd.proxy import Proxy
 from valuesmith.targets.names import label_value
+from valuesmith.targets.shapes import Nested
 from valuesmith.tree import Leaf, Tree, derived
 
 # What the chart's address of a model keeps: it is a template, and loses spaces and quotes around the name.
@@ -50,7 +51,7 @@ class Settings:
     model: Model
     mount: Leaf
     size: Leaf
-    secret: Leaf | None
+    token: Nested | None
     pull_secrets: Leaf | None
     proxy: Proxy | None
     port: int
@@ -83,7 +84,7 @@ def settings(deployment: Deployment, problems: Collector) -> Settings:
         model=model,
         mount=_tidy_mount(config),
         size=storage.size(deployment, problems),
-        secret=_secret(config),
+        token=token.secret(config, bool(model.claim) and not model.is_cache),
         pull_secrets=site.pull_secrets(config),
         proxy=proxy,
         port=int(config.value("ServiceConfig.port") or facts_table()["ports"]["service"]),
@@ -166,16 +167,6 @@ def _tidy_mount(config: Tree) -> Leaf:
         return derived("/model-cache", "the default mount path", kind="default")
     tidy = "/" + str(leaf.value).strip("/")
     return leaf if tidy == leaf.value else leaf.because(leaf.origin.kind, tidy, "tidied")
-
-
-def _secret(config: Tree) -> Leaf | None:
-    """The Secret with the token: ``LlmdConfig``'s, else the one the user gave for every target."""
-    leaf = given(config, SECTION, "hf_token_secret")
-    if leaf is not None:
-        return leaf
-    shared = given(config, "K8sConfig", "hf_token_secret")
-    said = shared is not None and (shared.is_user or shared.origin.kind == "cluster")
-    return shared if said else None
 
 
 def _multinode(deployment: Deployment, problems: Collector) -> bool:
