@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from valuesmith import load
 from valuesmith.deployment import ROLES, Deployment, Role
 from valuesmith.diagnostics import ConfigError, Diagnostic, Position
 from valuesmith.expressions import Budget, Expression, Release, UnsetError
@@ -222,13 +223,19 @@ class _Run:
                 MISSING,
                 f"{'.'.join(name)} is not given: rules that need it leave out "
                 + ", ".join(dict.fromkeys(targets)),
-                at,
+                at if load.file_there(at.file) else self._input() or at,
                 f"give {'.'.join(name)}, or these parameters yourself",
                 "warning",
             )
             for name, (at, targets) in self.skipped.items()
             if targets
         )
+
+    def _input(self) -> Position | None:
+        """A place in the input, which lacks something. People have no file of our own rule sets to look into."""
+        given = (leaf for role in self.deployment.roles for leaf in role.given.values())
+        user = (leaf.at for leaf in (*given, *self.deployment.config.values()) if leaf.is_user)
+        return next((at for at in user if at is not None), None)
 
     def _leaf(self, statement: Assign, role: str, value: Any, before: Leaf | None) -> Leaf:
         reads = self._reads((statement.expression, *statement.conditions), role)
