@@ -7,14 +7,13 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from valuesmith import load
 from valuesmith.deployment import ROLES, Deployment, Role
 from valuesmith.diagnostics import ConfigError, Diagnostic, Position
 from valuesmith.expressions import Budget, Expression, Release, UnsetError
 from valuesmith.records import dataclass, field, replace
 from valuesmith.rules.requirements import broken
 from valuesmith.rules.results import misfit
-from valuesmith.rules.sets import RuleSet
+from valuesmith.rules.sets import RuleSet, is_ours
 from valuesmith.rules.statements import MISSING, Assign, Require, Statement
 from valuesmith.tree import Leaf, Origin, Path
 
@@ -223,7 +222,7 @@ class _Run:
                 MISSING,
                 f"{'.'.join(name)} is not given: rules that need it leave out "
                 + ", ".join(dict.fromkeys(targets)),
-                at if load.file_there(at.file) else self._input() or at,
+                (self._input() if is_ours(at) else None) or at,
                 f"give {'.'.join(name)}, or these parameters yourself",
                 "warning",
             )

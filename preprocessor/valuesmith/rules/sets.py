@@ -78,6 +78,11 @@ def list_rule_sets() -> list[tuple[str, str, str]]:
     return found
 
 
+def is_ours(at: Position) -> bool:
+    """Whether *at* is in a file of a built-in set, as messages name those."""
+    return at.file.startswith(tuple(f"rules/{name}/" for name in _built_in_names()))
+
+
 def check_files(paths: Iterable[str | Path], vocabulary: Vocabulary) -> list[Diagnostic]:
     """Every problem of the rule files *paths* (a folder means all of its rule files)."""
     problems = Collector()
