@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 from valuesmith.diagnostics import render
-from valuesmith.validate import objects
+from valuesmith.validate import objects, run
 from valuesmith.validate.manifest import read, wrap
 from valuesmith.validate.pods import pods
 from valuesmith.validate.prerequisites import prerequisites
@@ -378,6 +378,32 @@ metadata: {name: web, namespace: prod}
 spec:
   scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
 """
+
+
+@pytest.mark.parametrize(
+    ("api", "kind", "message"),
+    [
+        (
+            "v1",
+            "K" * 300,
+            "f:2:7 VS601 this is no kind of an object | a letter, then at most 62 letters and digits",
+        ),
+        (
+            "v1",
+            "../Pod",
+            "f:2:7 VS601 this is no kind of an object | a letter, then at most 62 letters and digits",
+        ),
+        ("../x/v1", "Pod", "f:1:13 VS601 this is no API version | GROUP/VERSION, as in apps/v1"),
+        ("v" * 400, "Pod", "f:1:13 VS601 this is no API version | GROUP/VERSION, as in apps/v1"),
+    ],
+)
+def test_kinds_and_versions_that_none_has_lead_to_no_file(api: str, kind: str, message: str) -> None:
+    manifests = read(f"apiVersion: {api}\nkind: {kind}\nmetadata: {{name: a}}\n", "f")
+    told = [
+        f"{item.at} {item.code} {item.message}" + (f" | {item.hint}" if item.hint else "")
+        for item in run.checked(manifests, kubernetes_version=None, crd_dir=None)
+    ]
+    assert told == [message]
 
 
 def test_autoscalers_need_their_target_and_free_replicas() -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -10,6 +11,9 @@ from valuesmith.diagnostics import Diagnostic, Position
 from valuesmith.load import Map, Node, Scalar, documents
 from valuesmith.places import place
 from valuesmith.records import dataclass, field
+
+KIND = re.compile("[A-Za-z][A-Za-z0-9]{0,62}")
+API_VERSION = re.compile("(?:[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?/)?[a-z][a-z0-9]{0,62}")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -22,11 +26,13 @@ class Manifest:
 
     @property
     def kind(self) -> str:
-        return _text(self.body.get("kind"))
+        """The kind; empty for what cannot be one."""
+        return _named(self.body.get("kind"), KIND)
 
     @property
     def api_version(self) -> str:
-        return _text(self.body.get("apiVersion"))
+        """Group and version; empty for what cannot be that."""
+        return _named(self.body.get("apiVersion"), API_VERSION)
 
     @property
     def group(self) -> str:
@@ -88,6 +94,12 @@ def shape_problems(manifests: Iterable[Manifest]) -> Iterator[Diagnostic]:
         missing = [key for key in ("apiVersion", "kind") if not _text(manifest.body.get(key))]
         if missing:
             yield Diagnostic("VS601", f"an object lacks {' and '.join(missing)}", manifest.at())
+        elif not manifest.kind:
+            at, hint = manifest.at(None, "kind"), "a letter, then at most 62 letters and digits"
+            yield Diagnostic("VS601", "this is no kind of an object", at, hint)
+        elif not manifest.api_version:
+            at, hint = manifest.at(None, "apiVersion"), "GROUP/VERSION, as in apps/v1"
+            yield Diagnostic("VS601", "this is no API version", at, hint)
         elif not manifest.name:
             yield Diagnostic("VS601", f"a {manifest.kind} lacks metadata.name", manifest.at())
 
@@ -110,6 +122,10 @@ def maps(value: Any) -> list[Mapping[str, Any]]:
 def count(value: Any, default: int) -> int:
     """A whole number, or *default*."""
     return value if isinstance(value, int) and not isinstance(value, bool) else default
+
+
+def _named(value: Any, form: re.Pattern[str]) -> str:
+    return value if isinstance(value, str) and form.fullmatch(value) else ""
 
 
 def _text(value: Any) -> str:
