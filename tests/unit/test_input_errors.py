@@ -18,7 +18,7 @@ CODES: dict[str, dict[str, str]] = yaml.safe_load(
     (ROOT / "preprocessor/valuesmith/data/codes/input.yaml").read_text()
 )
 # Covered by tests of their own: files, sizes, mappings in code, required keys.
-ELSEWHERE = {"VS101", "VS112", "VS115", "VS136"}
+ELSEWHERE = {"VS101", "VS112", "VS115", "VS136", "VS139"}
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
