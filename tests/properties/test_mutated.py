@@ -219,3 +219,29 @@ RUNTIME = "name: a\nimage: {repository: a/b, tag: '1'}\nroles: {main: {args: [x]
 def test_damage_that_once_ended_in_a_bug(words: list[str], files: dict[str, str]) -> None:
     given_input = INPUT.replace("SlaConfig: {isl: 4000, osl: 500}\n", "") if "lws" in words else INPUT
     answered(words, **{"deploy_DOT_yaml": given_input, **files})
+
+
+@pytest.mark.parametrize("name", ["main", "leader", "worker"])
+@pytest.mark.parametrize("runtime", RUNTIMES, ids=lambda file: file.stem)
+def test_runtimes_of_which_a_role_has_another_name(runtime: Path, name: str) -> None:
+    text = re.sub(
+        rf"^  {name}:", f"  {name}x:", runtime.read_text(encoding="utf-8"), flags=re.MULTILINE
+    )
+    given_input = INPUT.replace("SlaConfig: {isl: 4000, osl: 500}\n", "")
+    for size in (2, 16):
+        given_input = given_input.replace("tensor_parallel_size: 2", f"tensor_parallel_size: {size}")
+        words = [*RESOLVE, "--target", "lws", "--runtime", "./r.yaml"]
+        answered(words, deploy_DOT_yaml=given_input, r_DOT_yaml=text)
+
+
+@few(40)
+@given(
+    st.sampled_from([*("leader", "worker", "service", "autoscaling", "benchmark", "group", "kind")]),
+    st.sampled_from(["", "resources", "sharedMemory", "port", "limits", "env"]),
+    value_of_any_kind(),
+)
+def test_values_of_any_kind_over_those_of_a_runtime(key: str, inner: str, value: Any) -> None:
+    over = json.dumps({key: {inner: value} if inner else value})
+    given_input = INPUT.replace("SlaConfig: {isl: 4000, osl: 500}\n", "")
+    words = [*RESOLVE, "--target", "lws", "--runtime", "vllm"]
+    answered([*words, "--set", f"RuntimeConfig.values={over}"], deploy_DOT_yaml=given_input)

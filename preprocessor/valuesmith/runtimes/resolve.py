@@ -120,6 +120,11 @@ def resolve(deployment: Deployment, runtime: Runtime) -> Resolved:
     document = building.document(request, sources, sizes)
     rendering = resolution.render(document)
     own = Findings(document, list(findings.items))
+    if not rendering.errors and not rendering.roles:
+        message = f"{runtime.name} has no role that one of these pods could have"
+        at = document.place(("runtime", "roles")) or runtime.at
+        hint = "main is for one pod alone, leader and worker for a group"
+        raise ConfigError(Diagnostic("E_ROLE", message, at, hint))
     if not rendering.errors:
         _check(request, rendering, sizes, own)
         used = set().union(*(role.names() for role in rendering.roles.values()))

@@ -97,12 +97,12 @@ def _check_memory(tree: Tree) -> None:
     values = tree.plain()
     for role in ("leader", "worker"):
         size = tree.leaf(role, "sharedMemory", "size")
-        limits = ((values.get(role) or {}).get("resources") or {}).get("limits") or {}
-        limit = quantities.amount(limits.get("memory"))
+        given = overlay.inside(values, role, "resources", "limits", "memory")
+        limit = quantities.amount(given)
         shared = quantities.amount(size.value) if size is not None else None
         if size is None or shared is None or limit is None or shared < limit:
             continue
-        message = f"{role}: {size.value} of shared memory fill the memory limit {limits['memory']}"
+        message = f"{role}: {size.value} of shared memory fill the memory limit {given}"
         problems.error(
             "E_MEMORY", message, size.at, "files in /dev/shm count as memory: raise the limit"
         )
@@ -112,8 +112,8 @@ def _check_memory(tree: Tree) -> None:
 def service_url(deployment: Deployment) -> str:
     """The Service to the leaders."""
     config = deployment.config
-    over = config.value("RuntimeConfig.values") or {}
-    port = (over.get("service") or {}).get("port") or config.value("ServiceConfig.port") or 8000
+    over = overlay.inside(config.value("RuntimeConfig.values"), "service", "port")
+    port = over or config.value("ServiceConfig.port") or 8000
     return f"http://{site.host(config, '-frontend')}:{port}"
 
 

@@ -50,6 +50,13 @@ def laid(tree: Tree, given: Leaf | None) -> Tree:
     return tree
 
 
+def inside(value: Any, *path: str) -> Any:
+    """What stands at *path*, or ``None``: what a user laid over the values may have any shape there."""
+    for part in path:
+        value = value.get(part) if isinstance(value, Mapping) else None
+    return value
+
+
 def _leaves(value: Mapping[str, Any], path: Path) -> Iterator[tuple[Path, Any]]:
     for key, item in value.items():
         if isinstance(item, Mapping) and item:
