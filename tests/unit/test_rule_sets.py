@@ -286,7 +286,7 @@ CASES: list[tuple[str, str, str, dict[str, Any], dict[str, Any], dict[str, Any]]
     ("sglang", "default", "agg", {"tensor_parallel_size": 1, "moe_tensor_parallel_size": 1, "moe_expert_parallel_size": 8, "data_parallel_size": 8}, MOE, {"tensor_parallel_size": 8, "enable_attention_dp": True, "gpus_per_worker": 8, "max_batch_size": 512}),
     ("sglang", "default", "agg", {"tensor_parallel_size": 1, "moe_tensor_parallel_size": 4, "moe_expert_parallel_size": 2, "data_parallel_size": 1}, MOE, {"tensor_parallel_size": 8, "enable_attention_dp": UNSET, "gpus_per_worker": 8}),
     ("trtllm", "default", "agg", {"tensor_parallel_size": 1, "moe_tensor_parallel_size": 1, "moe_expert_parallel_size": 8, "data_parallel_size": 8}, MOE, {"tensor_parallel_size": 8, "enable_attention_dp": True, "gpus_per_worker": 8}),
-    ("vllm", "default", "agg", {"tensor_parallel_size": 2, "moe_tensor_parallel_size": 4, "moe_expert_parallel_size": 4}, {}, {"tensor_parallel_size": 2}),
+    ("vllm", "default", "agg", {"tensor_parallel_size": 2, "moe_tensor_parallel_size": 4, "moe_expert_parallel_size": 2}, {}, {"tensor_parallel_size": 2}),
     # One of the two MoE sizes is missing: it counts as 1, unless the tensor parallel size is given.
     ("sglang", "default", "agg", {"moe_expert_parallel_size": 8}, MOE, {"tensor_parallel_size": 8}),
     ("trtllm", "default", "agg", {"moe_tensor_parallel_size": 4}, MOE, {"tensor_parallel_size": 4}),
@@ -448,6 +448,27 @@ REFUSED: list[tuple[str, dict[str, Any], dict[str, Any], str, str]] = [
         "deploy.yaml:3:27: VS318 agg: moe_expert_parallel_size must divide tensor_parallel_size (tensor_parallel_size 4, moe_expert_parallel_size 3)",
     ),
     (
+        "trtllm",
+        {"tensor_parallel_size": 16, "moe_expert_parallel_size": 32},
+        {},
+        "",
+        "deploy.yaml:3:27: VS318 agg: moe_expert_parallel_size must divide tensor_parallel_size (tensor_parallel_size 16, moe_expert_parallel_size 32)",
+    ),
+    (
+        "trtllm",
+        {"tensor_parallel_size": 8, "moe_tensor_parallel_size": 3},
+        MOE,
+        "",
+        "deploy.yaml:4:27: VS318 agg: moe_tensor_parallel_size must divide tensor_parallel_size (tensor_parallel_size 8, moe_tensor_parallel_size 3)",
+    ),
+    (
+        "vllm",
+        {"tensor_parallel_size": 4, "data_parallel_size": 2, "moe_expert_parallel_size": 16},
+        {},
+        "",
+        "deploy.yaml:3:27: VS318 agg: moe_expert_parallel_size must divide tensor_parallel_size × data_parallel_size (tensor_parallel_size 4, data_parallel_size 2, moe_expert_parallel_size 16)",
+    ),
+    (
         "sglang",
         {"speculative_eagle_topk": 2},
         {},
@@ -512,6 +533,24 @@ def test_refuses_what_the_engine_would(
 ) -> None:
     backend, parameters, config, version, expected = case
     assert problem(backend, {"agg": parameters}, config, version=version) == expected
+
+
+@pytest.mark.parametrize("backend", ["sglang", "trtllm"])
+def test_a_tensor_parallel_size_that_is_the_last_word_must_be_that_of_the_experts(backend: str) -> None:
+    sizes = {
+        "tensor_parallel_size": 4,
+        "moe_tensor_parallel_size": 2,
+        "moe_expert_parallel_size": 4,
+    }
+    given = deployment(backend, {"agg": sizes}, MOE, pinned=("tensor_parallel_size",))
+    with pytest.raises(ConfigError) as caught:
+        applied("default", given)
+    assert any("× moe_expert_parallel_size" in item.message for item in caught.value.diagnostics)
+    fits = sizes | {"tensor_parallel_size": 8}
+    applied("default", deployment(backend, {"agg": fits}, MOE, pinned=("tensor_parallel_size",)))
+    # Of a dense model the sizes mean nothing: searches note 1 and 1.
+    dense = {"tensor_parallel_size": 4, "moe_tensor_parallel_size": 1, "moe_expert_parallel_size": 1}
+    applied("default", deployment(backend, {"agg": dense}))
 
 
 @pytest.mark.parametrize(
