@@ -26,6 +26,7 @@ from paths import ROOT, SHARED
 from properties.mutation import mutated, value_of_any_kind
 from valuesmith import artifacts, facts, load, pipeline, writer
 from valuesmith.cli import run
+from valuesmith.diagnostics import ConfigError
 
 SECONDS = 10
 DEEP = os.environ.get("HYPOTHESIS_PROFILE") == "fuzz"
@@ -245,3 +246,28 @@ def test_values_of_any_kind_over_those_of_a_runtime(key: str, inner: str, value:
     given_input = INPUT.replace("SlaConfig: {isl: 4000, osl: 500}\n", "")
     words = [*RESOLVE, "--target", "lws", "--runtime", "vllm"]
     answered([*words, "--set", f"RuntimeConfig.values={over}"], deploy_DOT_yaml=given_input)
+
+
+ASKED = [
+    ("roles", {"leader": 5}, "roles.leader is a map"),
+    ("roles", {"main": {"args": "--a"}}, "roles.main.args is a list"),
+    ("roles", {"main": {"args": [["a"]]}}, "roles.main.args.0 is a word"),
+    ("roles", {"main": {"args": [None]}}, "roles.main.args.0 is a word"),
+    ("roles", {"main": {"env": 5}}, "roles.main.env is a list"),
+    ("roles", {"main": {"env": [1.5]}}, "roles.main.env.0 is a map with a name"),
+    ("roles", {"main": {"env": [None]}}, "roles.main.env.0 is a map with a name"),
+    ("roles", {"main": {"env": [{"name": 5}]}}, "roles.main.env.0 is a map with a name"),
+    ("roles", {"main": {"arg": ["a"]}}, "roles.main.arg does not exist"),
+    ("roleParams", {"leader": 5}, "roleParams.leader is a map"),
+]
+
+
+@pytest.mark.parametrize(("key", "value", "said"), ASKED, ids=lambda item: str(item))
+def test_what_is_asked_of_a_role_is_told_when_it_is_of_the_wrong_shape(
+    key: str, value: Any, said: str
+) -> None:
+    given_input = INPUT.replace("SlaConfig: {isl: 4000, osl: 500}\n", "")
+    text = f"{given_input}RuntimeConfig: {json.dumps({'runtime': 'vllm', key: value})}\n"
+    with pytest.raises(ConfigError, match=re.escape(f"RuntimeConfig.{said}")) as caught:
+        pipeline.resolve(pipeline.Request(load.read(["-"], ["target=lws"], stdin=text)))
+    assert all(item.at is not None for item in caught.value.diagnostics)

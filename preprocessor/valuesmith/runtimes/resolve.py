@@ -11,6 +11,7 @@ from valuesmith.deployment import Deployment
 from valuesmith.diagnostics import ConfigError, Diagnostic
 from valuesmith.records import dataclass
 from valuesmith.runtimes import (
+    asked,
     building,
     builtins,
     claimed,
@@ -110,6 +111,7 @@ def resolve(deployment: Deployment, runtime: Runtime) -> Resolved:
     Raises:
         ConfigError: with every finding, when one of them is an error.
     """
+    asked.check(deployment.config)
     request = Request.of(deployment, runtime)
     sources = claimed.of(request)
     first = building.document(request, sources, None)
