@@ -57,7 +57,7 @@ def test_newer_releases_need_no_nats() -> None:
 
 @pytest.mark.parametrize("service", [{}, {"head_node_ip": "0.0.0.0"}, {"head_node_ip": None}])
 def test_without_an_address_the_environment_decides(service: dict[str, Any]) -> None:
-    assert not re.search("ETCD|NATS", "".join(scripts(**service).values()))
+    assert not re.search("^[^#]*(ETCD|NATS)", "".join(scripts(**service).values()), re.M)
 
 
 @pytest.mark.parametrize("backend", ["vllm", "sglang"])
@@ -70,3 +70,43 @@ def test_a_worker_that_begins_on_another_node_does_not_meet_at_the_first(
         ["bash", tmp_path / "run.sh"], env={"PATH": "/usr/bin:/bin"}, capture_output=True, text=True
     )
     assert (done.returncode, done.stderr) == (2, "set HEAD_NODE_IP to the address of node 1\n")
+
+
+def needs(script: str) -> list[str]:
+    """What the head of *script* says that has to be there."""
+    head = script.partition("\nset -euo pipefail")[0]
+    return [line.removeprefix("#   ") for line in head.splitlines() if line.startswith("#   ")]
+
+
+@pytest.mark.parametrize("backend", ["vllm", "sglang", "trtllm"])
+def test_the_head_says_what_a_script_needs(backend: str) -> None:
+    made = scripts(backend, release="1.2.1")
+    unset = "(on this host when that is unset)"
+    shared = [f"etcd, at ETCD_ENDPOINTS {unset}", f"NATS, at NATS_SERVER {unset}"]
+    files = {
+        role: [f"{role}_config.yaml, from this folder, as /workspace/engine_configs/{role}_config.yaml"]
+        for role in ("prefill", "decode")
+    }
+    if backend != "trtllm":
+        meets = ["HEAD_NODE_IP, the address of node 1"]
+        assert [needs(text) for text in made.values()] == [shared, shared + meets, shared + meets]
+    else:
+        hosts = "WORKER_HOSTS, the 2 hosts of the worker with the GPUs that each gives: host0:SLOTS,host1:SLOTS"
+        assert needs(made["run_0.sh"]) == shared + files["prefill"]
+        assert needs(made["run_1.sh"]) == [*shared, *files["decode"], hosts]
+        assert needs(made["run_2.sh"]) == []  # nothing is started there
+    image = {"vllm": "vllm", "sglang": "sglang", "trtllm": "tensorrtllm"}[backend]
+    line = f"# Runs inside nvcr.io/nvidia/ai-dynamo/{image}-runtime:1.2.1, and needs\n"
+    assert all(line in made[f"run_{index}.sh"] for index in (0, 1))
+
+
+def test_the_head_follows_release_and_address() -> None:
+    assert needs(scripts(release="1.6.1", head_node_ip=HEAD)["run_0.sh"]) == [
+        "etcd, at ETCD_ENDPOINTS (as below when that is unset)"
+    ]
+    workers = {"agg": {"tensor_parallel_size": 16}}
+    given = resolving.merged(MODEL, {"Workers": workers, "ServiceConfig": {"head_node_ip": HEAD}})
+    found = resolving.resolved(given, backend="vllm", dynamo_version="1.6.1")
+    made = local.run_scripts(found.deployment, "# made")
+    expected = "HEAD_NODE_IP, the address of node 0, when it is not the one below"
+    assert needs(made["run_1.sh"])[-1] == expected

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from valuesmith import arguments, facts
@@ -39,6 +39,8 @@ def run_scripts(deployment: Deployment, header: str) -> dict[str, str]:
         if index == 0 and include_frontend and "frontend" in deployment.services:
             processes.insert(0, _frontend(deployment))
         multinode = [p for p in placements if p.nodes > 1]
+        found_at = _found_at(deployment, head) if len(nodes) > 1 and head != NOWHERE else {}
+        needs = _needs(deployment, started, "as below" if found_at else "on this host")
         scripts[f"run_{index}.sh"] = fill(
             "run.sh.j2",
             header=header,
@@ -52,16 +54,36 @@ def run_scripts(deployment: Deployment, header: str) -> dict[str, str]:
             first_node=multinode[0].first_node if multinode else 0,
             # The input gives the address of node 0; a worker that begins elsewhere meets elsewhere.
             head=quote(head if not multinode or multinode[0].first_node == 0 else NOWHERE),
-            found_at=_found_at(deployment, head) if len(nodes) > 1 and head != NOWHERE else {},
+            found_at=found_at,
             processes=processes,
+            image=deployment.config.value("K8sConfig.k8s_image"),
+            needs=list(needs),
         )
     return scripts
+
+
+def _needs(deployment: Deployment, started: Iterable[Placement], unset: str) -> Iterator[str]:
+    """What has to be there before a script starts: services, and files of the folder in their places.
+
+    *unset* says where services are looked for unless the caller says where.
+    """
+    yield f"etcd, at ETCD_ENDPOINTS ({unset} when that is unset)"
+    if _has_nats(deployment):
+        yield f"NATS, at NATS_SERVER ({unset} when that is unset)"
+    roles = {placement.role.name: placement.role for placement in started}
+    for name, role in roles.items():
+        if role.process is not None and "extra-engine-args" in role.process.args:
+            yield f"{name}_config.yaml, from this folder, as {engine_config_path(deployment, role)}"
+
+
+def _has_nats(deployment: Deployment) -> bool:
+    return facts.within(deployment.dynamo_version, None, "1.4.0")
 
 
 def _found_at(deployment: Deployment, head: str) -> dict[str, str]:
     """Where workers and frontend find each other: services of the first node, unless the caller says others."""
     found = {"ETCD_ENDPOINTS": f"http://{head}:2379"}
-    if facts.within(deployment.dynamo_version, None, "1.4.0"):
+    if _has_nats(deployment):
         found["NATS_SERVER"] = f"nats://{head}:4222"
     return {name: quote(address) for name, address in found.items()}
 
