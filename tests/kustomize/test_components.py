@@ -166,6 +166,19 @@ def test_a_node_pool_is_what_the_hardware_facts_say(pool: str, tmp_path: Path) -
     assert wanted.items() <= pod(graph, "decode")["nodeSelector"].items()
 
 
+@pytest.mark.parametrize("pool", ["h100", "h200", "b200", "gb200"])
+def test_a_node_pool_fits_its_own_system_and_none_other(pool: str) -> None:
+    component = components.table()[f"node-pools/{pool}"]
+    own = {"gb200": "gb200"}.get(pool, f"{pool}_sxm")
+    systems = facts.data("facts/hardware.yaml")["systems"]
+    fitting = [
+        name for name in systems if not component.unfit(components.Subject("dynamo", (), system=name))
+    ]
+    assert fitting == [own]
+    # Without a system nothing is contradicted.
+    assert component.unfit(components.Subject("dynamo", ())) == ""
+
+
 def test_fabrics_are_for_workers_and_count_equal(tmp_path: Path) -> None:
     for name, resource in (("rdma", "rdma/ib"), ("efa", "vpc.amazonaws.com/efa")):
         graph = graph_with(name, tmp_path / name)

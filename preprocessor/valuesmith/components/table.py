@@ -22,7 +22,7 @@ Fields = Mapping[str, Sequence[str]]
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What a component is to fit: the target, its objects, the accelerator, GPUs of the largest worker.
+    """What a component is to fit: the target, its objects, accelerator and system, GPUs of the largest worker.
 
     *shared*: the component is the shipped one, which does not know the objects.
     """
@@ -32,6 +32,7 @@ class Subject:
     accelerator: str = ""
     gpus: int = 1
     shared: bool = False
+    system: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +88,9 @@ class Component:
         wanted = row.get("accelerator")
         if wanted and subject.accelerator and subject.accelerator != wanted:
             return f"it is about {wanted}, the pods use {subject.accelerator}"
+        pool = row.get("hardware")
+        if pool and subject.system and subject.system != pool:
+            return f"it is for {pool}, and NodeConfig.system_name is {subject.system}"
         if row.get("one_gpu") and subject.gpus > 1:
             return f"a worker needs {subject.gpus} GPUs; lower its parallel sizes"
         if subject.shared and any(self.misses(item) for item in _workloads(subject.objects)):

@@ -104,7 +104,8 @@ def _subject(rendering: Rendering, bodies: list[Plain], wanted: Wanted) -> Subje
     rows = topology.budget(deployment.roles)
     gpus = max((row.gpus_each for row in rows), default=1)
     resource = deployment.hardware.resource
-    return Subject(deployment.target, tuple(bodies), resource, gpus, bool(wanted.shared))
+    system = deployment.hardware.name
+    return Subject(deployment.target, tuple(bodies), resource, gpus, bool(wanted.shared), system)
 
 
 def _objects(manifest: str) -> Iterator[tuple[str, Plain]]:
