@@ -206,6 +206,16 @@ def printable(text: str) -> str:
     return "".join(c if c == "\n" or c.isprintable() else f"\\u{ord(c):04x}" for c in text)
 
 
+def as_yaml(value: object) -> str:
+    """*value* as a message shows it: texts in quotes, all else as YAML would have it on one line."""
+    if isinstance(value, str):
+        return repr(value)
+    import json
+
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= 80 else f"{text[:77]}…"
+
+
 def summary(diagnostics: Sequence[Diagnostic]) -> str:
     """The closing line of a run: how many problems and warnings there were."""
     errors = sum(item.is_error for item in diagnostics)

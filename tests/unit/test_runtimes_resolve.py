@@ -6,12 +6,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from runtime_deployments import deployment, refused, resolved, runtime_file
+from runtime_deployments import refused, resolved, runtime_file
 
-from valuesmith import runtimes
-from valuesmith.deployment import Process
-from valuesmith.diagnostics import Position, Source, render
-from valuesmith.tree import Leaf, Origin
+from valuesmith.diagnostics import render
 
 SEED = """
 RuntimeConfig:
@@ -397,25 +394,6 @@ def test_request_arguments_are_appended_and_env_keeps_its_place() -> None:
         {"name": "NOTE", "value": "{{ kept }}"},
         {"name": "HF", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}},
     ]
-
-
-def test_mapped_engine_flags_are_appended_without_those_of_the_runtime() -> None:
-    from dataclasses import replace
-
-    built = deployment("Workers: {agg: {tensor_parallel_size: 2, max_batch_size: 64}}")
-    role = built.roles[0]
-    wiring = Position(Source("wiring.yaml", ()), 1, 1)
-    args = {
-        "max-num-seqs": Leaf("64", Origin("mapped", None, "max_batch_size → --max-num-seqs (vllm)")),
-        "tensor-parallel-size": Leaf("2", Origin("mapped")),
-        "model": Leaf("m", Origin("mapped", wiring)),
-    }
-    process = Process("dynamo.vllm", (), args, {}, (Leaf("--own", Origin("input")),))
-    built = replace(built, roles=(replace(role, process=process),))
-    found = runtimes.resolve(built, runtimes.load_runtime("vllm"))
-    words = found.roles["main"].data["args"]
-    assert words[-4:] == ["--data-parallel-size=1", "--max-num-seqs", "64", "--own"]
-    assert found.diagnostics == ()
 
 
 def test_worker_parameters_that_nothing_takes_are_pointed_out() -> None:

@@ -8,6 +8,8 @@ import re
 from decimal import Decimal
 from typing import Any
 
+from valuesmith.diagnostics import as_yaml
+
 EXACT = 2**53
 
 _WORD = re.compile(r"y|Y|n|N|(?:yes|Yes|YES|no|No|NO|on|On|ON|off|Off|OFF)")
@@ -65,11 +67,11 @@ def text(value: Any) -> str:
 def type_fault(content: str, kind: str) -> str:
     """Why *content* is not of the declared type *kind*, or an empty text."""
     if kind == "int" and not INTEGER.fullmatch(content):
-        return f"{content!r} is no integer"
+        return f"{as_yaml(content)} is no integer"
     if kind == "number" and not NUMBER.fullmatch(content):
-        return f"{content!r} is no plain decimal number"
+        return f"{as_yaml(content)} is no plain decimal number"
     if kind == "bool" and content not in ("true", "false"):
-        return f"{content!r} is neither true nor false"
+        return f"{as_yaml(content)} is neither true nor false"
     return ""
 
 
@@ -85,5 +87,5 @@ def range_fault(content: str, declared: dict[str, Any]) -> str:
             return f"{content} is above the maximum {text(high)}"
     choices = [text(item) for item in declared.get("enum") or ()]
     if choices and content not in choices:
-        return f"{content!r} is none of {', '.join(choices)}"
+        return f"{as_yaml(content)} is none of {', '.join(choices)}"
     return ""

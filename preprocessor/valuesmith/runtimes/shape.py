@@ -13,6 +13,7 @@ from functools import cache
 from typing import Any
 
 from valuesmith import facts
+from valuesmith.diagnostics import as_yaml
 from valuesmith.runtimes import names, scalars
 from valuesmith.runtimes.document import Part, mapping
 from valuesmith.runtimes.findings import Findings
@@ -103,7 +104,7 @@ def _scalar(value: Any, rules: Mapping[str, Any], path: Path, findings: Findings
         findings.add("E_SHAPE", f"{value} is none of {shown}", path, suggestions=close)
     pattern = rules.get("pattern")
     if pattern and isinstance(value, str) and not re.search(pattern, value):
-        findings.add("E_SHAPE", f"{value!r} does not match {pattern}", path)
+        findings.add("E_SHAPE", f"{as_yaml(value)} does not match {pattern}", path)
     if isinstance(value, int) and not isinstance(value, bool):
         low, high = rules.get("minimum", value), rules.get("maximum", value)
         if not low <= value <= high:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from valuesmith import facts
-from valuesmith.diagnostics import Collector, Position, did_you_mean
+from valuesmith.diagnostics import Collector, Position, as_yaml, did_you_mean
 from valuesmith.records import dataclass
 from valuesmith.runtimes import quantities
 from valuesmith.tree import Leaf, Path, Tree, merged
@@ -130,7 +130,7 @@ def _map(spec: PodSpec, path: Path, value: Any, problems: Collector) -> None:
 
 def _amount(spec: PodSpec, path: Path, value: Any, problems: Collector) -> None:
     if value is not None and quantities.amount(value) is None:
-        message = f"{spec.name(*path)} is {value!r}, which is no quantity"
+        message = f"{spec.name(*path)} is {as_yaml(value)}, which is no quantity"
         problems.error("VS505", message, spec.at(*path), quantities.HINT)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from valuesmith import facts
 from valuesmith.deployment import Deployment
-from valuesmith.diagnostics import Diagnostic, Position, Severity, did_you_mean
+from valuesmith.diagnostics import Diagnostic, Position, Severity, as_yaml, did_you_mean
 from valuesmith.tree import Leaf, Path, Tree, dotted
 
 Place = Callable[[Path], Position | None]
@@ -73,7 +73,7 @@ def check(
             known = choices(entry, version)
             texts = value if isinstance(value, list) else [value]
             if known is not None and not all(_fits(item, known) for item in texts):
-                text = f"TensorRT-LLM {version}: {dotted(path)} does not accept {value!r}{of}"
+                text = f"TensorRT-LLM {version}: {dotted(path)} does not accept {as_yaml(value)}{of}"
                 hint = f"it accepts {', '.join(known)}"
                 found.append(Diagnostic("VS438", text, at, hint, soft))
     return found

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from valuesmith.diagnostics import Diagnostic
+from valuesmith.diagnostics import Diagnostic, as_yaml
 from valuesmith.runtimes.quantities import HINT, amount
 from valuesmith.validate.containers import is_extended
 from valuesmith.validate.manifest import Manifest, mapping, maps
@@ -32,7 +32,7 @@ def check_pod(pod: PodView) -> Iterator[Diagnostic]:
         empty = mapping(volume.get("emptyDir"))
         where = f"{pod.title}: volume {volume.get('name')}"
         if empty.get("sizeLimit") is not None and amount(empty["sizeLimit"]) is None:
-            message = f"{where}: sizeLimit is {empty['sizeLimit']!r}, which is no quantity"
+            message = f"{where}: sizeLimit is {as_yaml(empty['sizeLimit'])}, which is no quantity"
             yield Diagnostic(CODE, message, pod.at(empty, "sizeLimit"), HINT)
         template = mapping(mapping(volume.get("ephemeral")).get("volumeClaimTemplate"))
         yield from _amounts(pod, mapping(mapping(template.get("spec")).get("resources")), where)
@@ -56,7 +56,7 @@ def _amounts(
         amounts = mapping(resources.get(side))
         for name, value in amounts.items():
             if amount(value) is None and not is_extended(name):
-                message = f"{where}: {side} of {name} is {value!r}, which is no quantity"
+                message = f"{where}: {side} of {name} is {as_yaml(value)}, which is no quantity"
                 yield Diagnostic(CODE, message, owner.at(amounts, name), HINT)
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from valuesmith.diagnostics import TYPE_WORDS, Diagnostic, did_you_mean
+from valuesmith.diagnostics import TYPE_WORDS, Diagnostic, as_yaml, did_you_mean
 from valuesmith.records import dataclass
 from valuesmith.tree import Path
 from valuesmith.validate import quick
@@ -125,7 +125,7 @@ def _explained(error: ValidationError) -> Iterator[Problem]:
         choices = [expected] if kind == "const" else expected
         shown = ", ".join(str(item) for item in choices if item is not None)
         hint = did_you_mean(str(value), [str(item) for item in choices])
-        yield Problem(WRONG, path, f"is {value!r} but must be one of {shown}", hint)
+        yield Problem(WRONG, path, f"is {as_yaml(value)} but must be one of {shown}", hint)
     else:
         yield Problem(WRONG, path, _limit(str(kind), expected, value, error.message))
 
@@ -158,8 +158,8 @@ def _alternatives(error: ValidationError, path: Path) -> Iterator[Problem]:
 
 def _limit(kind: str, expected: Any, value: Any, message: str) -> str:
     texts = {
-        "pattern": f"is {value!r}, which does not match {expected}",
-        "format": f"is {value!r}, which is no {expected}",
+        "pattern": f"is {as_yaml(value)}, which does not match {expected}",
+        "format": f"is {as_yaml(value)}, which is no {expected}",
         "minimum": f"is {value} but must be at least {expected}",
         "maximum": f"is {value} but must be at most {expected}",
         "exclusiveMinimum": f"is {value} but must be above {expected}",

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from valuesmith.diagnostics import did_you_mean
+from valuesmith.diagnostics import as_yaml, did_you_mean
 from valuesmith.records import dataclass, field
 from valuesmith.tree import Path
 from valuesmith.validate import schemas
@@ -179,14 +179,14 @@ def _limits(value: Any, schema: Schema) -> Iterator[tuple[str, str]]:
     if choices is not None and value not in choices:
         names = [str(item) for item in choices]
         yield (
-            f"is {value!r} but must be one of {', '.join(names)}",
+            f"is {as_yaml(value)} but must be one of {', '.join(names)}",
             did_you_mean(str(value), names),
         )
     if isinstance(value, str):
         if not _fits(schema.get("pattern"), value):
-            yield f"is {value!r}, which does not match {schema['pattern']}", ""
+            yield f"is {as_yaml(value)}, which does not match {schema['pattern']}", ""
         if not _is_format(value, schema.get("format")):
-            yield f"is {value!r}, which is no {schema['format']}", ""
+            yield f"is {as_yaml(value)}, which is no {schema['format']}", ""
     for keyword, text in _sizes(value, schema):
         yield f"{text} {schema[keyword]}", ""
 

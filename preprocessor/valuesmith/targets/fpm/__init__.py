@@ -8,7 +8,7 @@ from typing import Any
 from valuesmith import topology
 from valuesmith.aggregate import reference
 from valuesmith.deployment import Deployment, Plan, Role
-from valuesmith.diagnostics import Collector, Diagnostic
+from valuesmith.diagnostics import Collector, Diagnostic, as_yaml
 from valuesmith.records import replace
 from valuesmith.targets import pod_plan, pod_spec, site, transports
 from valuesmith.targets.fpm import words as fpm_words
@@ -107,7 +107,7 @@ def _check_deployment(deployment: Deployment, role: Role, problems: Collector) -
         if leaf is not None and leaf.value not in (None, False, "", {}):
             problems.error(
                 "VS552",
-                f"target fpm has no router, planner or KVBM: DynConfig.{key} is {leaf.value!r}",
+                f"target fpm has no router, planner or KVBM: DynConfig.{key} is {as_yaml(leaf.value)}",
                 leaf.at,
                 f"remove DynConfig.{key}"
                 + (" (ModelConfig.prefix turns the router on)" if leaf.origin.kind == "rule" else ""),

@@ -8,7 +8,7 @@ import re
 
 from valuesmith import topology
 from valuesmith.deployment import Deployment
-from valuesmith.diagnostics import Collector
+from valuesmith.diagnostics import Collector, as_yaml
 from valuesmith.runtimes import quantities
 from valuesmith.targets.llmd.facts import SECTION, facts_table, given
 from valuesmith.tree import Leaf, derived
@@ -24,7 +24,7 @@ def size(deployment: Deployment, problems: Collector) -> Leaf:
     leaf = given(deployment.config, SECTION, "model_cache_size")
     if leaf is not None:
         if quantities.amount(leaf.value) is None:
-            message = f"LlmdConfig.model_cache_size is {leaf.value!r}, which is no quantity"
+            message = f"LlmdConfig.model_cache_size is {as_yaml(leaf.value)}, which is no quantity"
             problems.error("VS505", message, leaf.at, quantities.HINT)
         return leaf
     table = facts_table()["model_gib"]
