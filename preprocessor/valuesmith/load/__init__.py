@@ -15,7 +15,7 @@ from valuesmith.load.nodes import Entry, Map, Node, Scalar, Sequence_, positions
 from valuesmith.load.scalars import disagreement
 from valuesmith.load.secrets import is_secret, masked, tokens
 from valuesmith.load.strict import documents, yaml_file, yaml_text
-from valuesmith.load.texts import file_text, file_there, folder_there, stdin_text
+from valuesmith.load.texts import file_named, file_text, file_there, folder_there, stdin_text
 
 __all__ = [
     "Assignment",
@@ -28,6 +28,7 @@ __all__ = [
     "Sequence_",
     "disagreement",
     "documents",
+    "file_named",
     "file_text",
     "file_there",
     "folder_there",

@@ -79,6 +79,12 @@ def file_there(path: str | os.PathLike[str]) -> bool:
         return False
 
 
+def file_named(name: str, at: Position | None) -> Path:
+    """The file *name* that is named *at* a place: beside the file of that place, else seen from the working folder."""
+    beside = Path(at.file).parent / name if at is not None else Path(name)
+    return beside if file_there(beside) else Path(name)
+
+
 def folder_there(path: str | os.PathLike[str]) -> bool:
     """Whether *path* is a folder; no, for a name that no folder can have."""
     try:

@@ -73,8 +73,8 @@ def shipped(name: str) -> Runtime:
     return _read(facts.text(f"runtimes/{name}.yaml"), f"runtimes/{name}.yaml", None, "shipped")
 
 
-def load_runtime(name: str, at: Position | None = None, base: FilePath | None = None) -> Runtime:
-    """The runtime *name*: a shipped one, or a file (relative to *base*) with our or llmaz's shape.
+def load_runtime(name: str, at: Position | None = None) -> Runtime:
+    """The runtime *name*, which is named *at* a place: a shipped one, or a file with our or llmaz's shape.
 
     Raises:
         ConfigError: when there is none (with close matches), or with every fault of the file.
@@ -85,11 +85,12 @@ def load_runtime(name: str, at: Position | None = None, base: FilePath | None = 
         known = ", ".join(SHIPPED)
         hint = did_you_mean(name, SHIPPED) or f"shipped are {known}; a file needs a path or .yaml"
         raise ConfigError(Diagnostic("E_RUNTIME", f"there is no runtime {name}", at, hint))
-    path = FilePath(name) if base is None else base / name
+    path = load.file_named(name, at)
     if not load.file_there(path):
-        hint = "a path is relative to the working folder" if base is None else f"relative to {base}"
+        hint = "a path is relative to the file that names it, or to the working folder"
         raise ConfigError(Diagnostic("E_RUNTIME", f"there is no runtime file {name}", at, hint))
-    return _read(load.file_text(path), name, at, "file")
+    shown = name if path == FilePath(name) else str(path)
+    return _read(load.file_text(path), shown, at, "file")
 
 
 def _read(text: str, name: str, at: Position | None, source: Literal["shipped", "file"]) -> Runtime:

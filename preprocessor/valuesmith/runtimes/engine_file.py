@@ -50,7 +50,7 @@ def _verb(what: str) -> str:
 def _mapping(leaf: Leaf) -> Mapping[str, Any]:
     """What the engine file says of its ranks."""
     try:
-        text = load.file_text(str(leaf.value))
+        text = load.file_text(load.file_named(str(leaf.value), leaf.at))
     except ConfigError as error:
         raise ConfigError([replace(item, at=leaf.at) for item in error.diagnostics]) from None
     try:

@@ -241,12 +241,12 @@ class Renderer:
             available=known,
             suggestions=close,
             note=note,
-            hint=self._suggestion(close),
+            hint=self._suggestion(close, known),
         )
 
-    def _suggestion(self, close: tuple[str, ...]) -> str:
+    def _suggestion(self, close: tuple[str, ...], known: tuple[str, ...]) -> str:
         if not close:
-            return ""
+            return f"set the parameter for this role, or use what is known here: {', '.join(known)}"
         chain = self.chain.get(close[0])
         who = f", set by {chain[-1].layer}" if chain and len(close) == 1 else ""
         return f"did you mean {', '.join(close)}{who}?"
