@@ -71,7 +71,8 @@ schema: $(READY) ## all that is made from our own data: schemas, merge keys, tab
 overlays: $(DEV) tools ## Kustomize components and overlays, values of chart tests, made anew
 	$(TOOL)/merge_keys.py
 	$(TOOL)/overlays.py
-docs: schema ## the reference tables of the READMEs, made anew
+docs: schema tools ## the reference tables and the console blocks of the READMEs, made anew
+	@python tests/console.py --write
 engine-catalog: $(READY) ## ENGINE=… VERSION=…: the flags of one engine release
 	$(TOOL)/engine_catalog.py --engine $(ENGINE) --version $(VERSION)
 engine-catalogs: $(READY) ## the flags of every pinned release that has no catalog yet
