@@ -33,7 +33,7 @@ NO_ROUTER = "target fpm has no router, planner or KVBM: DynConfig."
             {"WorkerConfig": {"agg_workers": 2}},
             "target fpm measures exactly one worker, WorkerConfig.agg_workers is 2",
         ),
-        ({"DynConfig": {"enable_router": True}}, f"{NO_ROUTER}enable_router is True"),
+        ({"DynConfig": {"enable_router": True}}, f"{NO_ROUTER}enable_router is true"),
         ({"DynConfig": {"router_mode": "kv"}}, f"{NO_ROUTER}router_mode is 'kv'"),
         (
             {"Workers": {"agg": {"tensor_parallel_size": 4}}},

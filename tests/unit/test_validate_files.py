@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -173,7 +174,7 @@ def test_values_that_render_to_something_else_than_lies_beside_them_are_checked(
     (folder / "k8s_deploy.yaml").write_text(POD)
     other, tag, _ = found(folder)
     assert other.startswith(
-        f"- VS665 {folder}/values.yaml renders to another Pod/a than the one beside it |"
+        f"{folder}/values.yaml:1:1 VS665 {folder}/values.yaml renders to another Pod/a than the one beside it |"
     )
     assert tag.startswith(
         f"{folder}/values.yaml rendered with charts/toy:9:14 VS625 Pod/a: container main:"
@@ -323,3 +324,29 @@ def test_an_engine_file_alone_is_held_against_the_newest_release(
     assert "its keys are held against TensorRT-LLM" in note.message
     assert (problem.code, problem.severity) == ("VS432", severity)
     assert problem.hint.startswith(hint)
+
+
+def test_scripts_that_the_shell_cannot_read_are_told_at_their_line(tmp_path: Path) -> None:
+    (tmp_path / "object.yaml").write_text(CONFIG_MAP)
+    (tmp_path / "run_0.sh").write_text("#!/bin/bash\necho 'a\n")
+    (tmp_path / "bench_run.sh").write_text("\n")
+    (tmp_path / "fine.sh").write_text("#!/bin/bash\necho $((1 + 1))\n")
+    empty, quote = found(tmp_path)
+    assert empty == f"{tmp_path}/bench_run.sh:1:1 VS660 {tmp_path}/bench_run.sh is empty"
+    assert re.match(
+        rf"{tmp_path}/run_0.sh:\d:1 VS666 bash cannot read {tmp_path}/run_0.sh: unexpected", quote
+    )
+    assert [line.split()[1] for line in found(tmp_path / "run_0.sh")] == ["VS666"]
+
+
+@pytest.mark.parametrize("text", ["- a\n", "hello\n", "a: 1\n"])
+def test_manifests_that_are_none_any_more_are_an_error(tmp_path: Path, text: str) -> None:
+    (tmp_path / "object.yaml").write_text(CONFIG_MAP)
+    (tmp_path / "k8s_deploy.yaml").write_text(text)
+    (told,) = validate.paths([str(tmp_path)])
+    assert (told.code, told.severity) == ("VS661", "error")
+
+
+def test_an_object_that_lost_its_kind_is_still_one(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(CONFIG_MAP.replace("kind: ConfigMap\n", ""))
+    assert found(tmp_path)[0] == f"{tmp_path}/a.yaml:1:1 VS601 an object lacks kind"

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from valuesmith import facts, helm, kustomize, load
-from valuesmith.diagnostics import ConfigError, Diagnostic, Position, Source
+from valuesmith import facts, helm, kustomize, load, tools
+from valuesmith.diagnostics import ConfigError, Diagnostic, Position, Severity, Source
 from valuesmith.records import dataclass, field, replace
 from valuesmith.validate import commands, rendered, run
 from valuesmith.validate.commands import Contents
@@ -109,7 +110,7 @@ def _path(name: str, checks: Checks) -> Iterator[Diagnostic]:
     elif path.is_dir():
         yield from _folder(path, checks)
     elif path.suffix == ".sh" and path.is_file():
-        checks.contents.append(commands.of_file(path))
+        yield from _script(path, checks)
     elif path.is_file():
         yield from _text(load.file_text(path), name, checks)
     else:
@@ -165,8 +166,28 @@ def _inside(folder: Path, checks: Checks) -> Iterator[Diagnostic]:
             yield from _text(load.file_text(path), str(path), checks, checks.objects[before:])
         except ConfigError as error:
             yield from error.diagnostics
-    scripts = sorted(folder.glob("run*.sh"))
-    checks.contents.extend(commands.of_file(path) for path in scripts)
+    for path in sorted(folder.glob("*.sh")):
+        yield from _script(path, checks)
+
+
+def _script(path: Path, checks: Checks) -> Iterator[Diagnostic]:
+    """A script that the shell can read; its commands are kept for :meth:`Checks.engines`."""
+    contents = commands.of_file(path)
+    checks.contents.append(contents)
+    text = load.file_text(path)
+    read_by_shell = tools.run(["bash", "-n", str(path)])
+    if not text.strip():
+        yield Diagnostic("VS660", f"{path} is empty", Position(Source.from_text(str(path), text), 1, 1))
+    elif read_by_shell.code:
+        # What it stumbles over in the end is told first, at the line where that began.
+        said = re.search(r": line (\d+): (.*)", read_by_shell.err)
+        line = int(said[1]) if said is not None else 1
+        source = Source.from_text(str(path), text)
+        at = Position(source, min(line, len(source.lines)), 1)
+        message = (
+            f"bash cannot read {path}: {said[2] if said is not None else read_by_shell.err.strip()}"
+        )
+        yield Diagnostic("VS666", message, at, "render it again")
 
 
 def _overlay(folder: Path, checks: Checks) -> Iterator[Diagnostic]:
@@ -208,7 +229,7 @@ def _text(
     top = Position(Source.from_text(name, text), 1, 1)
     if not found:
         yield Diagnostic("VS660", f"{name} is empty", top)
-    elif any("kind" in item.body and "apiVersion" in item.body for item in found):
+    elif any(_is_object(item.body) for item in found):
         yield from checks.manifests(found, text, name)
     elif _UNIFIED & set(first):
         message = f"{name} is an input, not something rendered"
@@ -219,7 +240,13 @@ def _text(
         checks.contents.append(contents)
     else:
         message = f"{name} holds no manifests and no values of a chart of ours: not checked"
-        yield Diagnostic("VS661", message, top, severity="note")
+        severity: Severity = "error" if Path(name).name == _MANIFESTS else "note"
+        yield Diagnostic("VS661", message, top, severity=severity)
+
+
+def _is_object(body: Mapping[str, Any]) -> bool:
+    """Whether *body* is meant to be an object of Kubernetes; values of ours say apiVersion as well."""
+    return len({"apiVersion", "kind", "metadata"} & body.keys()) > 1
 
 
 def _values(
@@ -237,7 +264,9 @@ def _values(
             return
         message = f"{name} renders to another {new.title} than the one beside it"
         hint = "render again, and keep one of the two: this is what helm install would make"
-        yield Diagnostic("VS665", message, None, hint, "warning")
+        yield Diagnostic(
+            "VS665", message, Position(Source.from_text(name, text), 1, 1), hint, "warning"
+        )
     yield from checks.manifests(rendered, manifest, shown)
 
 
