@@ -111,7 +111,11 @@ def whole_processes(runs: int, folder: Path) -> list[str]:
             f"| {middle(other, 'cpu')}, elapsed {middle(other, 'wall')} "
             f"| {ratio(mine, other, 'cpu')} | {ratio(mine, other, 'wall')} |"
         )
-    who = "" if theirs is None else f" Beside `aiconfigurator`'s generator, on the same file, for vLLM {ENGINE}."
+    who = (
+        ""
+        if theirs is None
+        else f" Beside `aiconfigurator`'s generator, on the same file, for vLLM {ENGINE}."
+    )
     missing = " The incumbent is not installed here (INCUMBENT)." if theirs is None else ""
     said = "Aimed at: `resolve` at most 0.6, `render` at most 1.5 times the incumbent."
     return ["", "## One deployment, whole process", "", said + who + missing, "", *rows]
