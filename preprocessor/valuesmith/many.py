@@ -237,6 +237,11 @@ def _made(job: Job, recipe: Recipe) -> Outcome:
         found += stale
         status = STALE if stale else FRESH
     elif status == DONE:
+        named = [
+            *map(Path, job.inputs),
+            *(p for p in (recipe.mapping, recipe.cluster) if p is not None),
+        ]
+        writer.spare(named, [job.folder / name for name in rendering.files])
         writer.write(rendering.artifacts, job.folder, recipe.force)
     gpus, nodes = report.totals(deployment)
     return Outcome(

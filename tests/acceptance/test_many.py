@@ -256,6 +256,19 @@ def test_files_of_others_are_never_overwritten(tmp_path: Path) -> None:
     assert (tmp_path / "out" / "report.json").read_text() == "{}"
 
 
+def test_an_input_is_never_written_over_not_even_by_force(tmp_path: Path) -> None:
+    path = tmp_path / "out" / "mine" / "values.yaml"
+    path.parent.mkdir(parents=True)
+    path.write_text(GOOD)
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "mine.yaml").write_text("SlaConfig: {isl: 3000}\n")
+    done = render(tmp_path, "out/mine/values.yaml", "--each", "in/*.yaml", "-o", "out", "--force")
+    assert done.returncode == 1
+    (row,) = report(tmp_path)["deployments"]
+    assert [item["code"] for item in row["problems"]] == ["VS805"]
+    assert path.read_text() == GOOD
+
+
 # ---------------------------------------------------------------- things that end
 
 

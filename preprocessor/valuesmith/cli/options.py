@@ -9,12 +9,11 @@ from typing import Any, TypeVar
 
 import click
 
-from valuesmith import load
+from valuesmith import load, writer
 from valuesmith.aggregate import Options
 from valuesmith.cli import completing
 from valuesmith.cli.completing import one_of
 from valuesmith.cli.console import Console
-from valuesmith.diagnostics import ConfigError, Diagnostic
 from valuesmith.pipeline import Request, Resolved
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -157,11 +156,7 @@ def spare(inputs: Sequence[str], given: dict[str, Any], outputs: Iterable[Path])
         ConfigError: when one of *outputs* is an input, or a file that an option names.
     """
     named = [*inputs, *(given[key] for key in ("mapping", "cluster", "runtime") if given.get(key))]
-    read = {path.resolve(): path for name in named if load.file_there(path := Path(name))}
-    for output in outputs:
-        if output.resolve() in read:
-            message = f"{output} is what this run reads"
-            raise ConfigError(Diagnostic("VS805", message, None, "choose another -o"))
+    writer.spare([path for name in named if load.file_there(path := Path(name))], outputs)
 
 
 def resolved(inputs: Sequence[str], given: dict[str, Any]) -> Resolved:

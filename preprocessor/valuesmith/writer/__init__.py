@@ -12,6 +12,7 @@ from valuesmith.writer.folder import (
     form_of,
     own_files,
     recorded,
+    spare,
     write,
 )
 from valuesmith.writer.text import MARK, header, is_ours, yaml_text
@@ -29,6 +30,7 @@ __all__ = [
     "is_ours",
     "own_files",
     "recorded",
+    "spare",
     "write",
     "yaml_text",
 ]

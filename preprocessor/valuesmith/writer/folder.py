@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
 from valuesmith.diagnostics import Collector, ConfigError, Diagnostic
@@ -78,6 +78,19 @@ def write(artifacts: Artifacts, folder: str | os.PathLike[str], force: bool = Fa
         stale = _stale(artifacts, target)
         swap.replace(target, artifacts.files, stale)
     return stale
+
+
+def spare(read: Iterable[Path], outputs: Iterable[Path]) -> None:
+    """Refuse to write over files that a run reads, which not even *force* is meant for.
+
+    Raises:
+        ConfigError: when one of *outputs* is among *read*.
+    """
+    known = {path.resolve() for path in read}
+    for output in outputs:
+        if output.resolve() in known:
+            message = f"{output} is what this run reads"
+            raise ConfigError(Diagnostic("VS805", message, None, "choose another -o"))
 
 
 def check(artifacts: Artifacts, folder: str | os.PathLike[str]) -> list[Difference]:
