@@ -71,6 +71,18 @@ def test_a_stale_file_of_values_says_so_in_the_same_way(
     assert item["message"].startswith(f"{file} is stale: workers.decode.replicas 1 → 3, ")
 
 
+@pytest.mark.parametrize(
+    "words", [["resolve"], ["render", "--format", "json"], ["render", "--format", "configmap"]]
+)
+def test_nothing_to_compare_with_is_no_success(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.run([*words, str(INPUT), "--check"]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "--check compares with a file: name it with -o" in err
+
+
 @pytest.mark.parametrize(("there", "wanted"), list(permutations(FORMS, 2)))
 def test_a_folder_of_another_form_is_recognised_and_not_emptied(
     there: str, wanted: str, made: dict[str, Path], capsys: pytest.CaptureFixture[str]

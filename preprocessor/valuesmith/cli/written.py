@@ -18,6 +18,8 @@ def text(text: str, inputs: Sequence[str], output: str, given: dict[str, Any]) -
     from valuesmith.writer import single, stale
 
     path = Path(output)
+    if output == "-" and given["check"]:
+        raise click.UsageError("--check compares with a file: name it with -o")
     if output == "-":
         click.echo(text, nl=False)
         return 0
