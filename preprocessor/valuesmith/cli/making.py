@@ -86,7 +86,9 @@ def resolve(
     help="With --format kustomize: charts there, from the output folder, that Kustomize runs itself.",
 )
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 when the folder is stale.")
-@click.option("--force", is_flag=True, help="Overwrite files that are not ours.")
+@click.option(
+    "--force", is_flag=True, help="Overwrite files that are not ours, and a folder of another --format."
+)
 @click.option(
     "--each", metavar="GLOB", help="Render every file that matches into its own folder below -o."
 )
