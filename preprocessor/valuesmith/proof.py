@@ -78,7 +78,7 @@ def check(rendering: Rendering, wishes: Wishes) -> Checked:
         objects=len(objects),
         flags=words,
         kinds=tuple(customs),
-        prerequisites=tuple(prerequisites(objects)),
+        prerequisites=tuple(prerequisites(objects, _keys(rendering))),
         done=True,
     )
 
@@ -143,7 +143,14 @@ def _given(config: Tree) -> list[tuple[str, Position]]:
     ]
 
 
-def overlaid(checked: Checked, manifest: str, wishes: Wishes) -> Checked:
+def _keys(rendering: Rendering) -> dict[str, str]:
+    """The key of the token's Secret, which a graph takes as a whole, by the Secret's name."""
+    tree = rendering.resolved.tree
+    name, key = (tree.leaf("hfTokenSecret", part) for part in ("name", "key"))
+    return {str(name.value): str(key.value) if key else "HF_TOKEN"} if name and name.value else {}
+
+
+def overlaid(checked: Checked, rendering: Rendering, manifest: str, wishes: Wishes) -> Checked:
     """*checked* with what components made of the same deployment: the problems that are new, what is needed now."""
     objects = manifests.read(manifest, "with components")
     found = validate.manifests_checked(
@@ -155,7 +162,7 @@ def overlaid(checked: Checked, manifest: str, wishes: Wishes) -> Checked:
         checked,
         diagnostics=(*checked.diagnostics, *new),
         objects=len(objects),
-        prerequisites=tuple(prerequisites(objects)),
+        prerequisites=tuple(prerequisites(objects, _keys(rendering))),
     )
 
 

@@ -107,3 +107,24 @@ def test_a_token_of_the_users_own_takes_its_place(target, tmp_path, capsys):
     objects = made(tmp_path, target, OWN)
     assert set(tokens(objects)) == {("own", "k")}
     assert NEED.format("own", "k") in capsys.readouterr().err
+
+
+def test_values_that_say_no_namespace_need_a_secret_in_none(tmp_path, capsys):
+    made(tmp_path, "dynamo", {})
+    alone = tmp_path / "alone.yaml"
+    alone.write_text((tmp_path / "out" / "values.yaml").read_text())
+    capsys.readouterr()
+    for path, place in ((alone, ""), (tmp_path / "out", " in namespace serving")):
+        assert run(["validate", str(path)]) == 0
+        told = capsys.readouterr().err
+        assert f"needs Secret hf-token-secret (key HF_TOKEN){place}\n" in told
+        assert "namespace default" not in told
+
+
+def test_a_secret_that_a_component_brings_is_not_needed(tmp_path, capsys):
+    (tmp_path / "deploy.yaml").write_text(yaml.safe_dump(BASE))
+    words = ["--format", "kustomize", "--component", "hf-token/external-secret"]
+    assert run(["render", str(tmp_path / "deploy.yaml"), "-o", str(tmp_path / "out"), *words]) == 0
+    told = capsys.readouterr().err
+    assert "needs:   External Secrets operator (ExternalSecret)" in told
+    assert "Secret hf-token-secret" not in told

@@ -13,7 +13,7 @@ import pytest
 
 from valuesmith import facts, kustomize, validate
 from valuesmith.diagnostics import ToolError
-from valuesmith.validate import files, run
+from valuesmith.validate import chart_values, run
 
 CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {x: z}\n"
 WRONG = CONFIG_MAP.replace("\ndata:", "\ndta:")
@@ -131,9 +131,9 @@ def toy_charts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path
         (chart / "values.schema.json").write_text(json.dumps(schema))
         (chart / "templates" / "pod.yaml").write_text(POD.replace("repo/x:1", "{{ .Values.image }}"))
     monkeypatch.setattr(facts, "share", lambda: tmp_path)
-    files._chart_keys.cache_clear()
+    chart_values._chart_keys.cache_clear()
     yield tmp_path
-    files._chart_keys.cache_clear()
+    chart_values._chart_keys.cache_clear()
 
 
 def test_values_are_rendered_with_the_chart_whose_keys_they_have(toy_charts: Path) -> None:
@@ -146,9 +146,9 @@ def test_values_are_rendered_with_the_chart_whose_keys_they_have(toy_charts: Pat
         ),
         "- VS662 needs Secret token",
     ]
-    assert files.chart_of({"more": 1}) == toy_charts / "charts" / "big"
-    assert files.chart_of({"image": "a", "other": 1}) is None
-    assert files.chart_of({}) is None
+    assert chart_values.chart_of({"more": 1}) == toy_charts / "charts" / "big"
+    assert chart_values.chart_of({"image": "a", "other": 1}) is None
+    assert chart_values.chart_of({}) is None
 
 
 def test_values_that_the_chart_refuses_are_shown_in_the_values_file(toy_charts: Path) -> None:

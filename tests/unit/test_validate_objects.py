@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import pytest
 
+from valuesmith import facts
 from valuesmith.diagnostics import render
 from valuesmith.validate import objects, run
 from valuesmith.validate.manifest import read, wrap
@@ -482,6 +483,7 @@ spec:
 
 def test_prerequisites_are_what_is_referred_to_and_not_rendered() -> None:
     assert prerequisites(read(WEB, "f")) == [
+        "Prometheus operator (PodMonitor)",
         "Secret pull in namespace prod",
         "Secret token (key HF_TOKEN) in namespace prod",
         "PersistentVolumeClaim models in namespace prod",
@@ -489,7 +491,90 @@ def test_prerequisites_are_what_is_referred_to_and_not_rendered() -> None:
     claim = (
         "---\napiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: models, namespace: prod}\n"
     )
-    assert len(prerequisites(read(WEB + claim, "f"))) == 2
+    assert len(prerequisites(read(WEB + claim, "f"))) == 3
+
+
+@pytest.mark.parametrize(
+    ("body", "lines"),
+    [
+        ("apiVersion: keda.sh/v1alpha1\nkind: ScaledObject", ["KEDA (ScaledObject)"]),
+        (
+            "apiVersion: leaderworkerset.x-k8s.io/v1\nkind: LeaderWorkerSet",
+            ["LeaderWorkerSet controller (LeaderWorkerSet)"],
+        ),
+        ("apiVersion: cert-manager.io/v1\nkind: Issuer", ["CRD of cert-manager.io/v1 (Issuer)"]),
+        ("apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy", []),
+        ("apiVersion: apps/v1\nkind: Deployment", []),
+        (
+            (
+                "apiVersion: nvidia.com/v1beta1\nkind: DynamoGraphDeployment\n"
+                "spec: {components: [{name: a, multinode: {nodeCount: 2}}]}"
+            ),
+            [
+                "Dynamo operator (DynamoGraphDeployment)",
+                "Grove, or LeaderWorkerSet with Volcano (DynamoGraphDeployment.multinode)",
+            ],
+        ),
+        (
+            (
+                "apiVersion: monitoring.coreos.com/v1\nkind: PodMonitor\n---\n"
+                "apiVersion: monitoring.coreos.com/v1\nkind: PrometheusRule"
+            ),
+            ["Prometheus operator (PodMonitor, PrometheusRule)"],
+        ),
+        # What is defined beside it needs nobody.
+        (
+            (
+                "apiVersion: cert-manager.io/v1\nkind: Issuer\n---\n"
+                "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n"
+                "spec: {group: cert-manager.io, names: {kind: Issuer}}"
+            ),
+            [],
+        ),
+    ],
+)
+def test_custom_resources_need_whoever_serves_them(body: str, lines: list[str]) -> None:
+    assert prerequisites(read(body, "f")) == lines
+
+
+def test_every_group_that_we_render_has_somebody_who_serves_it() -> None:
+    known = facts.data("needs.yaml")["groups"]
+    groups = {file.name.partition("_")[0] for file in (facts.share() / "schemas" / "crds").iterdir()}
+    assert {group for group in groups if "." in group} <= set(known)
+
+
+def test_what_a_rendered_object_makes_is_not_needed() -> None:
+    pod = """
+apiVersion: v1
+kind: Pod
+metadata: {name: a, namespace: prod}
+spec: {containers: [{name: a, env: [{name: T, valueFrom: {secretKeyRef: {name: made, key: k}}}]}]}
+---
+apiVersion: external-secrets.io/v1
+kind: ExternalSecret
+metadata: {name: NAME, namespace: prod}
+spec: TARGET
+"""
+    needed = "Secret made (key k) in namespace prod"
+    operator = "External Secrets operator (ExternalSecret)"
+    named = pod.replace("NAME", "x").replace("TARGET", "{target: {name: made}}")
+    assert prerequisites(read(named, "f")) == [operator]
+    assert prerequisites(read(pod.replace("NAME", "made").replace("TARGET", "{}"), "f")) == [operator]
+    other = pod.replace("NAME", "x").replace("TARGET", "{target: {name: y}}")
+    assert prerequisites(read(other, "f")) == [operator, needed]
+
+
+def test_a_whole_secret_has_the_key_that_is_known_of_it() -> None:
+    pod = """
+apiVersion: v1
+kind: Pod
+metadata: {name: a, namespace: prod}
+spec: {containers: [{name: a, envFrom: [{secretRef: {name: hub}}, {secretRef: {name: other}}]}]}
+"""
+    assert prerequisites(read(pod, "f"), {"hub": "HF_TOKEN"}) == [
+        "Secret hub (key HF_TOKEN) in namespace prod",
+        "Secret other in namespace prod",
+    ]
 
 
 def test_objects_from_code_are_checked_without_places() -> None:

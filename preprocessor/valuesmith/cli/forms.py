@@ -49,7 +49,7 @@ def _kustomize(
     overlay = formats.folder(rendering, artifacts.header(inputs), wanted)
     console = options.console(given)
     if overlay.chosen and checked.done:
-        checked = proof.overlaid(checked, overlay.manifest, proof.Wishes.of(given))
+        checked = proof.overlaid(checked, rendering, overlay.manifest, proof.Wishes.of(given))
         checked.raise_errors()
     ours, notes = formats.settled(overlay, Path(output))
     console.problems(notes)

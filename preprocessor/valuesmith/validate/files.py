@@ -3,17 +3,15 @@
 
 from __future__ import annotations
 
-import functools
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from valuesmith import facts, helm, kustomize, load, tools
+from valuesmith import helm, kustomize, load, tools
 from valuesmith.diagnostics import ConfigError, Diagnostic, Position, Severity, Source
 from valuesmith.records import dataclass, field, replace
-from valuesmith.validate import commands, rendered, run
+from valuesmith.validate import chart_values, commands, rendered, run
 from valuesmith.validate.commands import Contents
 from valuesmith.validate.manifest import Manifest, mapping, maps, read
 from valuesmith.validate.prerequisites import prerequisites
@@ -23,7 +21,6 @@ _UNIFIED = frozenset(("ServiceConfig", "K8sConfig", "Workers", "WorkerConfig", "
 # What a run of ours leaves beside manifests and is none: values that they were rendered from.
 _MANIFESTS = "k8s_deploy.yaml"
 _ROUTER = "router.values.yaml"
-_INSTANCE = "app.kubernetes.io/instance"
 # What can be said about a part of an object: fields that do not exist or have wrong values, names that
 # occur twice, placeholders, secrets.
 _OF_PATCHES = ("VS602", "VS603", "VS620", "VS626", "VS627")
@@ -33,7 +30,8 @@ _OF_PATCHES = ("VS602", "VS603", "VS620", "VS626", "VS627")
 class Checks:
     """What to check against, and what was met on the way: objects, commands and engine files.
 
-    *contents* are those that :meth:`engines` has not checked yet, *done* the others.
+    *contents* are those that :meth:`engines` has not checked yet, *done* the others. *needed* are the objects as
+    their needs are told, *keys* those of Secrets that are taken as a whole.
     """
 
     kubernetes_version: str | None = None
@@ -43,15 +41,23 @@ class Checks:
     objects: list[Manifest] = field(default_factory=list)
     contents: list[Contents] = field(default_factory=list)
     done: list[Contents] = field(default_factory=list)
+    needed: list[Manifest] = field(default_factory=list)
+    keys: dict[str, str] = field(default_factory=dict)
 
     @property
     def met(self) -> int:
         """How much there was to check."""
         return len(self.objects) + len(self.contents) + len(self.done)
 
-    def manifests(self, found: Sequence[Manifest], text: str, name: str) -> Iterator[Diagnostic]:
-        """The checks of a manifest stream; its commands are kept for :meth:`engines`."""
+    def manifests(
+        self, found: Sequence[Manifest], text: str, name: str, namespace: str = ""
+    ) -> Iterator[Diagnostic]:
+        """The checks of a manifest stream; its commands are kept for :meth:`engines`.
+
+        *namespace* is one that only Helm's default says, and that nobody needs to hear of.
+        """
         self.objects.extend(found)
+        self.needed.extend(chart_values.elsewhere(item, namespace) for item in found)
         self.contents.append(commands.of_text(text, name))
         yield from run.checked(found, kubernetes_version=self.kubernetes_version, crd_dir=self.crd_dir)
         if self.server:
@@ -98,7 +104,8 @@ def paths(
         except ConfigError as error:
             found += error.diagnostics
     needs = [
-        Diagnostic("VS662", f"needs {line}", severity="note") for line in prerequisites(checks.objects)
+        Diagnostic("VS662", f"needs {line}", severity="note")
+        for line in prerequisites(checks.needed, checks.keys)
     ]
     return run.once([*found, *needs])
 
@@ -234,7 +241,7 @@ def _text(
     elif _UNIFIED & set(first):
         message = f"{name} is an input, not something rendered"
         yield Diagnostic("VS661", message, top, "valuesmith render checks it and all that it leads to")
-    elif (chart := chart_of(first)) is not None:
+    elif (chart := chart_values.chart_of(first)) is not None:
         yield from _values(text, name, chart, checks, beside)
     elif (contents := commands.of_text(text, name)).configs:
         checks.contents.append(contents)
@@ -253,7 +260,9 @@ def _values(
     text: str, name: str, chart: Path, checks: Checks, beside: Sequence[Manifest]
 ) -> Iterator[Diagnostic]:
     version = checks.kubernetes_version
-    release, namespace = _release_of(beside)
+    release, namespace = chart_values.release_of(beside)
+    unsaid = namespace if not any(item.namespace for item in beside) else ""
+    checks.keys.update(chart_values.token_key(text, name))
     manifest = helm.template(chart, text, release, namespace, version, source_name=name)
     shown = f"{name} rendered with charts/{chart.name}"
     rendered = read(manifest, shown)
@@ -267,34 +276,4 @@ def _values(
         yield Diagnostic(
             "VS665", message, Position(Source.from_text(name, text), 1, 1), hint, "warning"
         )
-    yield from checks.manifests(rendered, manifest, shown)
-
-
-def _release_of(objects: Sequence[Manifest]) -> tuple[str, str]:
-    """The release and the namespace that *objects* were rendered for."""
-    labels = (mapping(item.metadata.get("labels")) for item in objects)
-    names = [str(found[_INSTANCE]) for found in labels if found.get(_INSTANCE)]
-    spaces = [item.namespace for item in objects if item.namespace]
-    return (names or ["release"])[0], (spaces or ["default"])[0]
-
-
-def chart_of(values: Mapping[str, Any]) -> Path | None:
-    """The chart that knows every top-level key of *values*, or all but one of several, which is then told.
-
-    Of several charts the one with fewest other keys.
-    """
-    fitting = [
-        (len(unknown), len(keys), chart)
-        for chart, keys in _chart_keys().items()
-        if values and (not (unknown := set(values) - keys) or len(unknown) == 1 < len(values) - 1)
-    ]
-    return min(fitting)[2] if fitting else None
-
-
-@functools.cache
-def _chart_keys() -> Mapping[Path, frozenset[str]]:
-    found = {}
-    for schema in sorted((facts.share() / "charts").glob("*/values.schema.json")):
-        keys = json.loads(schema.read_bytes()).get("properties", {})
-        found[schema.parent] = frozenset(keys)
-    return found
+    yield from checks.manifests(rendered, manifest, shown, unsaid)

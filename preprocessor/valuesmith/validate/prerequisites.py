@@ -4,41 +4,91 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
+from valuesmith import facts
 from valuesmith.validate.manifest import Manifest, mapping, maps
 from valuesmith.validate.pods import PodView, pods
 
+DATA = "needs.yaml"
 # Kind, name, key (or ""), namespace.
 Need = tuple[str, str, str, str]
 _ORDER = ("Secret", "PersistentVolumeClaim", "ConfigMap", "ServiceAccount", "PriorityClass")
 
 
-def prerequisites(manifests: Sequence[Manifest]) -> list[str]:
-    """A line for each object that is referred to but not rendered."""
-    rendered = {(item.kind, item.name) for item in manifests}
-    rendered |= {("ResourceClaimTemplate", name) for name in _made_templates(manifests)}
+def prerequisites(
+    manifests: Sequence[Manifest], keys: Mapping[str, str] = MappingProxyType({})
+) -> list[str]:
+    """A line for whatever serves the custom resources, and for each object that is referred to but not rendered.
+
+    *keys* are those of Secrets that are taken as a whole, by name.
+    """
+    rendered = {(item.kind, item.name) for item in manifests} | set(_made(manifests))
     needs: dict[Need, None] = {}
     for pod in pods(manifests):
         needs.update(dict.fromkeys(_of_pod(pod)))
-    missing = [need for need in needs if need[1] and (need[0], need[1]) not in rendered]
-    missing.sort(key=lambda need: (_ORDER.index(need[0]) if need[0] in _ORDER else 9, *need))
+    named = [
+        (kind, name, key or (keys.get(name, "") if kind == "Secret" else ""), space)
+        for kind, name, key, space in needs
+        if name and (kind, name) not in rendered
+    ]
+    missing = sorted(
+        dict.fromkeys(named),
+        key=lambda need: (_ORDER.index(need[0]) if need[0] in _ORDER else 9, *need),
+    )
     keyed = {(kind, name) for kind, name, key, _ in missing if key}
-    return [
+    objects = [
         f"{kind} {name}"
         + (f" (key {key})" if key else "")
         + (f" in namespace {space}" if space else "")
         for kind, name, key, space in missing
         if key or (kind, name) not in keyed
     ]
+    return [*_operators(manifests), *objects]
 
 
-def _made_templates(manifests: Iterable[Manifest]) -> Iterator[str]:
-    """Claim templates that a rendered ComputeDomain brings."""
+def _operators(manifests: Sequence[Manifest]) -> list[str]:
+    """Who brings the custom resources, each with the kinds that need it."""
+    table = facts.data(DATA)
+    found: dict[str, dict[str, None]] = {}
+    brought = {_defined(item) for item in manifests if item.kind == "CustomResourceDefinition"}
     for item in manifests:
-        if item.kind == "ComputeDomain":
-            channel = mapping(item.spec.get("channel"))
-            yield str(mapping(channel.get("resourceClaimTemplate")).get("name"))
+        group = item.group
+        custom = "." in group and not group.endswith(".k8s.io")
+        if (group in table["groups"] or custom) and (group, item.kind) not in brought:
+            served = table["groups"].get(group) or f"CRD of {item.api_version}"
+            found.setdefault(served, {})[item.kind] = None
+        for part in table["parts"]:
+            if item.kind == part["kind"] and _holds(item.body, part["key"]):
+                found.setdefault(part["needs"], {})[f"{item.kind}.{part['key']}"] = None
+    return [f"{name} ({', '.join(kinds)})" for name, kinds in found.items()]
+
+
+def _defined(item: Manifest) -> tuple[str, str]:
+    return str(item.spec.get("group")), str(mapping(item.spec.get("names")).get("kind"))
+
+
+def _holds(node: object, key: str) -> bool:
+    if isinstance(node, Mapping):
+        return key in node or any(_holds(inner, key) for inner in node.values())
+    return isinstance(node, list) and any(_holds(inner, key) for inner in node)
+
+
+def _made(manifests: Iterable[Manifest]) -> Iterator[tuple[str, str]]:
+    """Kind and name of what comes with rendered objects."""
+    for item in manifests:
+        row = facts.data(DATA)["makes"].get(item.kind)
+        if row is not None:
+            name = _at(item.body, row["name"]) or _at(item.body, row.get("or", ""))
+            yield row["kind"], str(name)
+
+
+def _at(body: Mapping[str, Any], path: str) -> object:
+    found: object = body
+    for part in path.split("."):
+        found = mapping(found).get(part)
+    return found
 
 
 def _of_pod(pod: PodView) -> Iterator[Need]:
