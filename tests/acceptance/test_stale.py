@@ -100,6 +100,15 @@ def test_a_folder_of_another_form_is_recognised_and_not_emptied(
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
 
 
+def test_the_folder_is_named_as_it_was_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(Path("out"), "--format", "configmap") == 0
+    assert run(Path("out")) == 1
+    assert "VS808 out was made with --format configmap" in capsys.readouterr().err
+
+
 def test_an_overlay_with_components_or_a_chart_is_one_and_force_replaces_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -73,7 +73,7 @@ def write(artifacts: Artifacts, folder: str | os.PathLike[str], force: bool = Fa
     with swap.locked(target):
         swap.recover(target)
         if not force:
-            _refuse_other_form(artifacts, target)
+            _refuse_other_form(artifacts, target, os.fspath(folder))
         _refuse_collisions(artifacts, target, force)
         stale = _stale(artifacts, target)
         swap.replace(target, artifacts.files, stale)
@@ -156,11 +156,11 @@ def _target(folder: str | os.PathLike[str]) -> Path:
     return target
 
 
-def _refuse_other_form(artifacts: Artifacts, target: Path) -> None:
+def _refuse_other_form(artifacts: Artifacts, target: Path, shown: str) -> None:
     there, wanted = form_of(target), form(artifacts.files)
     if there and wanted and there != wanted:
         count = len(_stale(artifacts, target))
-        message = f"{target} was made with --format {there}, and this is --format {wanted}"
+        message = f"{shown} was made with --format {there}, and this is --format {wanted}"
         hint = f"add --format {there}, choose another -o, or have its files ({count} of them) removed with --force"
         raise ConfigError(Diagnostic("VS808", message, None, hint))
 
