@@ -76,7 +76,7 @@ def test_the_benchmark_calls_the_frontends_service(render: Renderer) -> None:
     job = of_kind(render("dynamo", values(benchmark=bench)), "Job")
     (container,) = job["spec"]["template"]["spec"]["containers"]
     env = {entry["name"]: entry.get("value") for entry in container["env"]}
-    assert env["ENDPOINT_URL"] == "http://demo-frontend.serving.svc:8000"
+    assert env["ENDPOINT_URL"] == "http://demo-frontend.serving.svc.cluster.local:8000"
     assert env["RUNS"] == "1:10 4:40"
     assert env["AIPERF_PACKAGE"] == "aiperf==0.13.0"
     assert container["args"][1:] == [
@@ -121,7 +121,12 @@ def test_the_benchmark_script_treats_values_as_data(
     )
     calls = [call.split("\0")[:-1] for call in log.read_text().split("\x1e\0") if call]
     assert [call[0] for call in calls] == ["python3", "python3", "pip", "aiperf", "aiperf"]
-    assert calls[0][1:] == ["-c", words[0], "http://demo-frontend.serving.svc:8000", "400"]
+    assert calls[0][1:] == [
+        "-c",
+        words[0],
+        "http://demo-frontend.serving.svc.cluster.local:8000",
+        "400",
+    ]
     expected = [
         "aiperf",
         "profile",
@@ -139,7 +144,10 @@ def test_the_benchmark_script_treats_values_as_data(
 def test_the_test_hook_asks_the_frontend(render: Renderer) -> None:
     pod = of_kind(render("dynamo", values(), hooks=True), "Pod")
     assert pod["metadata"]["annotations"]["helm.sh/hook"] == "test"
-    assert pod["spec"]["containers"][0]["args"] == ["http://demo-frontend.serving.svc:8000", "300"]
+    assert pod["spec"]["containers"][0]["args"] == [
+        "http://demo-frontend.serving.svc.cluster.local:8000",
+        "300",
+    ]
     assert pod["spec"]["securityContext"]["runAsNonRoot"] is True
     off = render("dynamo", values(test={"enabled": False}), hooks=True)
     assert [item["kind"] for item in off] == ["DynamoGraphDeployment"]

@@ -522,16 +522,16 @@ def test_the_test_hook_asks_the_service(render: Renderer) -> None:
     given = values(service={"enabled": True})
     pod = of_kind(render(CHART, given, hooks=True), "Pod")
     assert pod["metadata"]["annotations"]["helm.sh/hook"] == "test"
-    assert pod["spec"]["containers"][0]["args"][0] == "http://demo.serving.svc:8000"
+    assert pod["spec"]["containers"][0]["args"][0] == "http://demo.serving.svc.cluster.local:8000"
     assert "Pod" not in [item["kind"] for item in render(CHART, values(), hooks=True)]
 
 
 def test_the_benchmark_loads_the_service_or_the_router(render: Renderer) -> None:
     bench = {"benchmark": {"enabled": True, "args": {"model": "org/model"}}}
     for over, url in (
-        ({"service": {"enabled": True}}, "http://demo.serving.svc:8000"),
-        ({}, "http://demo-router-epp.serving.svc"),
-        ({"enabled": False}, "http://demo-router-epp.serving.svc"),
+        ({"service": {"enabled": True}}, "http://demo.serving.svc.cluster.local:8000"),
+        ({}, "http://demo-router-epp.serving.svc.cluster.local"),
+        ({"enabled": False}, "http://demo-router-epp.serving.svc.cluster.local"),
     ):
         job = of_kind(render(CHART, merged(merged(values(), bench), over)), "Job")
         assert flags(job["spec"]["template"]["spec"]["containers"][0]["args"])["--url"] == url

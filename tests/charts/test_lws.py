@@ -395,7 +395,7 @@ def test_another_tag_of_a_role_drops_the_charts_digest(render: Renderer) -> None
 def test_the_test_hook_asks_the_service(render: Renderer) -> None:
     objects = render("lws", merged(ONE, {"test": {"path": "/v2/health/ready"}}), hooks=True)
     container = of_kind(objects, "Pod")["spec"]["containers"][0]
-    assert container["args"][0] == "http://demo-frontend.serving.svc:8000"
+    assert container["args"][0] == "http://demo-frontend.serving.svc.cluster.local:8000"
     assert container["env"] == [{"name": "READY_PATH", "value": "/v2/health/ready"}]
     assert "Pod" not in kinds(render("lws", merged(ONE, {"service": {"enabled": False}}), hooks=True))
 
@@ -404,7 +404,7 @@ def test_the_benchmark_loads_the_service(render: Renderer) -> None:
     job = of_kind(render("lws", CI / "everything-values.yaml"), "Job")
     container = job["spec"]["template"]["spec"]["containers"][0]
     args = container["args"]
-    assert args[args.index("--url") + 1] == "http://llama-405b-frontend.serving.svc:80"
+    assert args[args.index("--url") + 1] == "http://llama-405b-frontend.serving.svc.cluster.local:80"
     env = {entry["name"]: entry.get("value") for entry in container["env"]}
     assert (env["RUNS"], env["READY_PATH"]) == ("1:10 8:80", "/v2/health/ready")
 

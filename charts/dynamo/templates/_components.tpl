@@ -52,7 +52,7 @@ dynamo.endpoint: URL of the frontend inside the cluster.
 Takes: the root context.
 */}}
 {{- define "dynamo.endpoint" -}}
-{{- printf "http://%s.%s.svc:8000" (include "dynamo.service" (dict "root" . "component" .Values.frontend.component)) .Release.Namespace -}}
+{{- printf "http://%s.%s.svc.cluster.local:8000" (include "dynamo.service" (dict "root" . "component" .Values.frontend.component)) .Release.Namespace -}}
 {{- end -}}
 
 {{- /*

@@ -19,9 +19,9 @@ Takes: the root context.
 */}}
 {{- define "llmd.endpoint" -}}
 {{- if .Values.service.enabled -}}
-{{- printf "http://%s.%s.svc:%d" (include "llmd.fullname" .) .Release.Namespace (int .Values.routing.servicePort) -}}
+{{- printf "http://%s.%s.svc.cluster.local:%d" (include "llmd.fullname" .) .Release.Namespace (int .Values.routing.servicePort) -}}
 {{- else -}}
-{{- printf "http://%s-router-epp.%s.svc" (include "llmd.fullname" .) .Release.Namespace -}}
+{{- printf "http://%s-router-epp.%s.svc.cluster.local" (include "llmd.fullname" .) .Release.Namespace -}}
 {{- end -}}
 {{- end -}}
 

@@ -55,7 +55,7 @@ lws.endpoint: the URL of the Service.
 Takes: the root context.
 */}}
 {{- define "lws.endpoint" -}}
-{{- printf "http://%s.%s.svc:%d" (include "lws.serviceName" .) .Release.Namespace (int .Values.service.port) -}}
+{{- printf "http://%s.%s.svc.cluster.local:%d" (include "lws.serviceName" .) .Release.Namespace (int .Values.service.port) -}}
 {{- end -}}
 
 {{- /*

@@ -25,7 +25,10 @@ def values(deployment: Deployment) -> Nested:
         "requestCounts": _request_counts(config, concurrency, table["requests_per_concurrency"]),
         "package": fixed(table["package"], "the aiperf release that these flags were read from"),
     }
-    put(shaped, "endpointUrl", config.leaf("BenchConfig.endpoint_url"))
+    url = config.leaf("BenchConfig.endpoint_url")
+    if url is not None and url.origin.kind != "derived":
+        # Left out, the chart has that of its release, whatever that is called.
+        put(shaped, "endpointUrl", url)
     name = config.leaf("BenchConfig.name")
     if name is not None and name.value:
         shaped["name"] = name
