@@ -88,7 +88,7 @@ class Resolved:
 
     def explain(self, key: str) -> dict[str, list[Step]]:
         """For each value (or input key) that *key* names or matches as a glob: the steps that led to it."""
-        found = self.tree.matching(key) or self.deployment.config.matching(key)
+        found = self.tree.matching(key) or _ruled_config(self.deployment).matching(key)
         return {name: list(steps(leaf)) for name, leaf in found.items()}
 
 
@@ -218,10 +218,14 @@ def steps(leaf: Leaf, depth: int = 0) -> Iterator[Step]:
 
 def plain_config(resolved: Resolved) -> Mapping[str, Any]:
     """The complete unified input with rules applied, for tests and tools."""
-    tree = resolved.deployment.config
+    return _ruled_config(resolved.deployment).plain()
+
+
+def _ruled_config(deployment: Deployment) -> Tree:
+    """The complete input with the parameters of its roles as rules left them."""
     ruled: dict[tuple[str | int, ...], Leaf] = {
         ("Workers", role.name, name): leaf
-        for role in resolved.deployment.roles
+        for role in deployment.roles
         for name, leaf in role.parameters.items()
     }
-    return tree.updated(ruled).plain()
+    return deployment.config.updated(ruled)

@@ -3,18 +3,21 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from valuesmith import topology
+from valuesmith import rules, topology
 from valuesmith.artifacts import MANIFEST, Rendering, chart_path
 from valuesmith.deployment import Deployment
 from valuesmith.diagnostics import ConfigError, Diagnostic
 from valuesmith.records import dataclass
+from valuesmith.tree import Leaf
 
 ROUTER_VALUES = "router.values.yaml"
+MOST_CHANGES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,7 @@ def rendered(
         outcome = f"{warnings} warning{'s' if warnings != 1 else ''}" if warnings else "no problems"
         objects = f"{checked.objects} object{'s' if checked.objects != 1 else ''}"
         lines.append(f"  checked: {objects}{flags}{kinds}       {outcome}")
+    lines += changed_by_rules(deployment)
     lines += [f"  needs:   {item}" for item in checked.prerequisites]
     lines += [f"  removed: {name} (no longer made)" for name in removed]
     following = apply.replace("{}", _here(Path(output))) or next_command(rendering, output)
@@ -65,6 +69,22 @@ def rendered(
     if router:
         lines.append(f"  then:    {router}")
     return lines
+
+
+def changed_by_rules(deployment: Deployment) -> list[str]:
+    """A line on what rules made of values that the input gives, if anything."""
+    found = list(rules.changed(deployment))
+    if not found:
+        return []
+    texts = [f"{c.name} {_plain(c.given)} → {_plain(c.now)} ({c.rule})" for c in found[:MOST_CHANGES]]
+    more = f" and {len(found) - MOST_CHANGES} more" if len(found) > MOST_CHANGES else ""
+    limits = "; preserve_engine_limits keeps yours" if any(c.limit for c in found) else ""
+    return [f"  rules:   {', '.join(texts)}{more}{limits}"]
+
+
+def _plain(leaf: Leaf) -> str:
+    text = json.dumps(leaf.value, ensure_ascii=False, default=str).strip('"')
+    return text if len(text) <= 24 else text[:23] + "…"
 
 
 def made_for(deployment: Deployment) -> str:

@@ -9,8 +9,18 @@ language.
 
 from __future__ import annotations
 
+from valuesmith.rules.changed import Change, changed
 from valuesmith.rules.run import apply
 from valuesmith.rules.sets import RuleSet, check_files, list_rule_sets, load_rules
 from valuesmith.rules.vocabulary import Vocabulary
 
-__all__ = ["RuleSet", "Vocabulary", "apply", "check_files", "list_rule_sets", "load_rules"]
+__all__ = [
+    "Change",
+    "RuleSet",
+    "Vocabulary",
+    "apply",
+    "changed",
+    "check_files",
+    "list_rule_sets",
+    "load_rules",
+]
