@@ -55,8 +55,8 @@ def resolve(source: Document | Input | Sequence[Input], **options: Any) -> Resol
 
     *source* is what :func:`load` returns, or what it takes: a path, ``-``, a mapping, or a list of those.
     *options* are ``target``, ``backend``, ``backend_version``, ``dynamo_version``, ``rules``, ``namespace``, ``name``,
-    ``runtime``, ``flavor`` as on the command line, and ``allow_unknown``, ``mapping``, ``cluster``, ``base`` (folder
-    of relative paths; that of the first input when it is left out).
+    ``runtime``, ``flavor`` as on the command line, and ``allow_unknown``, ``mapping``, ``cluster``. A rule set
+    or a runtime that an input file names is looked for beside that file, then in the working folder.
 
     Raises:
         ConfigError: with every problem of the input.
@@ -66,12 +66,7 @@ def resolve(source: Document | Input | Sequence[Input], **options: Any) -> Resol
     from valuesmith.aggregate import Options
 
     document = _document(source)
-    own = {
-        name: Path(options.pop(name)) for name in ("mapping", "cluster", "base") if options.get(name)
-    }
-    first = Path(document.layers[0].at.file)
-    if first.is_file():
-        own.setdefault("base", first.parent)
+    own = {name: Path(options.pop(name)) for name in ("mapping", "cluster") if options.get(name)}
     allow_unknown = bool(options.pop("allow_unknown", False))
     request = pipeline.Request(document, Options(**options), allow_unknown, **own)
     return pipeline.resolve(request)

@@ -221,7 +221,6 @@ def _made(job: Job, recipe: Recipe) -> Outcome:
         recipe.options,
         recipe.allow_unknown,
         recipe.mapping,
-        Path(job.inputs[0]).parent,
         recipe.cluster,
     )
     resolved = pipeline.resolve(request)

@@ -30,7 +30,6 @@ class Request:
     options: Options = field(default_factory=Options)
     allow_unknown: bool = False
     mapping: Path | None = None
-    base: Path | None = None
     cluster: Path | None = None
 
 
@@ -111,7 +110,7 @@ def resolve(request: Request) -> Resolved:
     deployment = _collecting(problems, lambda: aggregate.build(inputs.complete(tree)))
     target = target_table()[deployment.target]
     if aggregate.targets()[deployment.target].engine_flags:
-        settled = _started(deployment, table, request.base, problems)
+        settled = _started(deployment, table, problems)
     else:
         settled = aggregate.settle(deployment)
     deployment = _collecting(problems, lambda: target.planned(settled))
@@ -166,27 +165,24 @@ def _decided(tree: Tree, request: Request, problems: Collector) -> Tree:
     return tree
 
 
-def _started(
-    deployment: Deployment, table: mapping.Table, base: Path | None, problems: Collector
-) -> Deployment:
+def _started(deployment: Deployment, table: mapping.Table, problems: Collector) -> Deployment:
     """The deployment with the words that its engines are started with: rules, sizes, mapping."""
-    ruled = aggregate.settle(_ruled(deployment, table, base, problems))
+    ruled = aggregate.settle(_ruled(deployment, table, problems))
     roles = topology.plan_roles(ruled.roles, ruled.backend, ruled.config, problems)
     problems.raise_errors()
     planned = replace(ruled, roles=roles)
     return cluster.surrounded(_collecting(problems, lambda: mapping.apply(planned, table)))
 
 
-def _ruled(
-    deployment: Deployment, table: mapping.Table, base: Path | None, problems: Collector
-) -> Deployment:
+def _ruled(deployment: Deployment, table: mapping.Table, problems: Collector) -> Deployment:
     config = deployment.config
     chosen = config.leaf("rule")
     name = str(chosen.value) if chosen is not None and chosen.value else "default"
     vocabulary = rules.Vocabulary.of(inputs.contract(), table.parameters)
     try:
         at = chosen.at if chosen is not None else None
-        rule_set = rules.load_rules(name, deployment.backend, vocabulary, at, base)
+        beside = Path(at.file).parent if at is not None else None
+        rule_set = rules.load_rules(name, deployment.backend, vocabulary, at, beside)
     except ConfigError as error:
         problems.items += error.diagnostics
         rule_set = rules.load_rules("default", deployment.backend, vocabulary, None, None)

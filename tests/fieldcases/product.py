@@ -96,4 +96,4 @@ def _resolved(case: Mapping[str, Any], source: Path) -> pipeline.Resolved:
         backend_version=case.get("backend_version"),
         runtime="triton-trtllm" if case["target"] == "triton-lws" else None,
     )
-    return pipeline.resolve(pipeline.Request(document, options, base=source.parent))
+    return pipeline.resolve(pipeline.Request(document, options))

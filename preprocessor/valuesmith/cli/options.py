@@ -128,13 +128,11 @@ def read(inputs: Sequence[str], given: dict[str, Any]) -> Request:
         )
     once(inputs)
     document = load.read(inputs, given.get("sets", ()), given.get("string_sets", ()))
-    first = next((Path(name) for name in inputs if name != "-"), None)
     return Request(
         document,
         chosen(given),
         bool(given.get("allow_unknown")),
         given.get("mapping"),
-        first.parent if first else None,
         given.get("cluster"),
     )
 
