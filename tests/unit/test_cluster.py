@@ -174,6 +174,28 @@ def test_target_lws_takes_the_same(file):
     assert found.values["image"]["registry"] == "mirror.example.org:5000/nvcr"
     assert found.values["imagePullSecrets"] == ["mirror-a", "mirror-b"]
     assert found.values["hfTokenSecret"] == {"name": "hub", "key": "token"}
+    assert found.values["modelCache"] == {"storageClass": "fast-rwx"}
+
+
+@pytest.mark.parametrize("runtime", ["vllm", "sglang", "trtllm-serve", "triton-trtllm", "tgi"])
+def test_every_role_of_a_runtime_knows_the_interfaces(file, runtime):
+    given = engine("lws") | {"backend": None}
+    given["RuntimeConfig"] = {"runtime": runtime}
+    given["Workers"] = {"agg": {"tensor_parallel_size": 2 if runtime == "tgi" else 16}}
+    found = resolved(given, cluster=file("networkInterfaces: [eth0, eth1]\n"))
+    roles = [found.values[name] for name in ("leader", "worker") if name in found.values]
+    assert roles
+    for role in roles:
+        env = {entry["name"]: entry.get("value") for entry in role["env"]}
+        assert env["NCCL_SOCKET_IFNAME"] == env["GLOO_SOCKET_IFNAME"] == "eth0,eth1"
+
+
+def test_a_variable_that_the_user_gives_a_runtime_stays(file):
+    given = engine("lws")
+    given["K8sConfig"]["extra_env"] = [{"name": "NCCL_SOCKET_IFNAME", "value": "bond0"}]
+    found = resolved(given, cluster=file("networkInterfaces: [eth0]\n"))
+    env = {entry["name"]: entry.get("value") for entry in found.values["leader"]["env"]}
+    assert (env["NCCL_SOCKET_IFNAME"], env["GLOO_SOCKET_IFNAME"]) == ("bond0", "eth0")
 
 
 def test_target_llm_d_takes_the_same(file):
@@ -202,7 +224,7 @@ def test_target_llm_d_takes_the_same(file):
     [
         ("dynamo", []),
         ("fpm", ["storageClass", "hfTokenSecret"]),
-        ("lws", ["storageClass", "networkInterfaces", "efaResource"]),
+        ("lws", ["efaResource"]),
         ("llm-d-helm", ["storageClass", "efaResource"]),
     ],
 )

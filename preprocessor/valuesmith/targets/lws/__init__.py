@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from valuesmith import facts, runtimes, topology
+from valuesmith import cluster, facts, runtimes, topology
 from valuesmith.deployment import Deployment, Plan
 from valuesmith.diagnostics import Collector, ConfigError, Diagnostic
 from valuesmith.records import replace
@@ -231,7 +231,9 @@ def _cluster(deployment: Deployment, found: Resolved) -> Nested:
     own = {entry.get("name") for role in found.roles.values() for entry in role.data.get("env") or ()}
     if token and token["name"].value and found.request.downloads and TOKEN_VARIABLE not in own:
         shaped["hfTokenSecret"] = token
-    if (cache := lws_pods.model_cache(found)) is not None:
+    cache = lws_pods.model_cache(found) or {}
+    put(cache, "storageClass", config.leaf(cluster.SECTION, "storageClass"))
+    if cache:
         shaped["modelCache"] = cache
     if data.get("scratch"):
         shaped["scratch"] = {"mountPath": _said(found, data["scratch"], "scratch")}

@@ -6,7 +6,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from valuesmith import cluster
 from valuesmith.diagnostics import Collector
+from valuesmith.records import replace
 from valuesmith.runtimes import Rendered, Resolved, flavors, ranks
 from valuesmith.targets import pod_spec, site
 from valuesmith.targets.shapes import Nested
@@ -50,6 +52,7 @@ def _role(found: Resolved, role: Rendered) -> Nested:
     for key in _PLAIN:
         if data.get(key) not in (None, [], {}):
             shaped[key] = leaf(found, role.name, key, data[key])
+    _surround(found, role, shaped)
     for key, name in _PROBES.items():
         probe = (data.get("probes") or {}).get(key)
         if probe:
@@ -70,6 +73,21 @@ def _role(found: Resolved, role: Rendered) -> Nested:
         problems.raise_errors()
         shaped["extraPodSpec"] = extra.leaf
     return shaped
+
+
+def _surround(found: Resolved, role: Rendered, shaped: Nested) -> None:
+    """Name the cluster's interfaces to the role, where nobody said otherwise."""
+    interfaces = found.request.config.leaf(cluster.SECTION, "networkInterfaces")
+    if interfaces is None or not interfaces.value:
+        return
+    said = role.data.get("env") or []
+    names = {entry["name"] for entry in said}
+    text = ",".join(interfaces.value)
+    ours = [{"name": name, "value": text} for name in cluster.INTERFACES if name not in names]
+    if ours:
+        made = leaf(found, role.name, "env", [*said, *ours])
+        reads = (*made.origin.reads, ("networkInterfaces", interfaces))
+        shaped["env"] = replace(made, origin=replace(made.origin, reads=reads))
 
 
 def _ports(found: Resolved, role: Rendered) -> Leaf:
