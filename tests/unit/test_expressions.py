@@ -199,6 +199,8 @@ PROBLEMS = [
     # syntax
     ("", "1: VS301 the expression is empty"),
     ("bs ==", "6: VS301 the expression ends too early"),
+    ("bs + 1.٢", "6: VS301 1.٢ is no number | digits are 0 to 9"),
+    ("bs + 1٢", "6: VS301 1٢ is no number | digits are 0 to 9"),
     ("(bs", "4: VS301 the expression ends too early"),
     ("bs)", "3: VS301 unexpected )"),
     ("[1, 2)", "6: VS301 unexpected )"),

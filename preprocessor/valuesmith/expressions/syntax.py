@@ -51,6 +51,7 @@ def parse_anew(text: str) -> tuple[Node, list[Token]]:
     try:
         tokens = list(_tokens(environment, text))
         _check_size(tokens)
+        _check_numbers(tokens)
         parser = Parser(environment, "", state="variable")
         parser.stream = TokenStream(environment.lexer.wrap(iter(tokens)), None, None)
         tree = parser.parse_expression()
@@ -77,6 +78,14 @@ def _tokens(environment: Environment, text: str) -> Iterator[Token]:
         if kind != "whitespace":
             yield offset + 1, kind, source
         offset += len(source)
+
+
+def _check_numbers(tokens: list[Token]) -> None:
+    """Jinja takes digits of any script for numbers, and then cannot read them."""
+    for at, kind, source in tokens:
+        if kind in ("integer", "float") and not source.isascii():
+            hint = "digits are 0 to 9"
+            raise Failure(SYNTAX, f"{source} is no number", hint).placed(at - 1, len(source))
 
 
 def _check_size(tokens: list[Token]) -> None:
