@@ -10,6 +10,7 @@ INPUT ?= examples/qwen3-32b-disagg.yaml
 OUT ?= build/$(basename $(notdir $(INPUT)))
 JOBS ?= 2
 SECONDS := 60
+SEED := 0
 PIP := $(BIN)/pip install -q --disable-pip-version-check
 TOOL := $(BIN)/python preprocessor/tools
 READY := .venv/.ready
@@ -50,9 +51,9 @@ lint: $(DEV) ## style and layers
 	lint-imports --no-cache
 types: $(DEV) ## mypy, strict
 	mypy
-fuzz: $(DEV) ## SECONDS=…: coverage-guided fuzzing of the loader, the rule parser and the expressions
+fuzz: $(DEV) ## SECONDS=… SEED=…: coverage-guided fuzzing of the loader, the rule parser and the expressions
 	@$(PIP) -e '.[fuzz]' || echo 'fuzz    pip has no atheris for this Python and platform'
-	@python tests/fuzz/run.py --seconds $(SECONDS)
+	@python tests/fuzz/run.py --seconds $(SECONDS) --seed $(SEED)
 fuzz-properties: $(DEV) tools-all ## property tests with many new random cases
 	HYPOTHESIS_PROFILE=fuzz pytest -q -n $(JOBS) -m hypothesis $(ARGS)
 matrix: $(DEV) tools-all ## the examples on every Helm, Kubernetes release and Python: a table

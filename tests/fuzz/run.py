@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Coverage-guided fuzzing of what reads text that anybody may have written (``make fuzz``).
 
-    python tests/fuzz/run.py [--seconds N]
+    python tests/fuzz/run.py [--seconds N] [--seed N]
 
 The seconds are shared by the loader, the rule parser and the expressions. What was found before is in
 ``build/fuzz`` and is where the next run begins; a finding is a file there, and exit code 1.
@@ -29,20 +29,22 @@ def main() -> int:
         description="Fuzz the loader, the rule parser and the expressions."
     )
     parser.add_argument("--seconds", type=int, default=60, help="for all of them together [60]")
-    seconds = parser.parse_args().seconds
+    parser.add_argument("--seed", type=int, default=0, help="the same cases again [others each time]")
+    options = parser.parse_args()
     if importlib.util.find_spec("atheris") is None:
         sys.stdout.write(
             "fuzz    skipped: atheris is not installed, and pip found none for this Python and platform\n"
         )
         return 0
-    found = [name for name in TARGETS if not fuzz(name, max(1, seconds // len(TARGETS)))]
+    each = max(1, options.seconds // len(TARGETS))
+    found = [name for name in TARGETS if not fuzz(name, each, options.seed)]
     for name in found:
         files = ", ".join(str(p.relative_to(ROOT)) for p in sorted((WORK / name).glob("found-*")))
         sys.stdout.write(f"fuzz    {name} FAILED: {files or 'see above'}\n")
     return 1 if found else 0
 
 
-def fuzz(name: str, seconds: int) -> bool:
+def fuzz(name: str, seconds: int, seed: int) -> bool:
     """Whether *seconds* of fuzzing found nothing."""
     corpus = WORK / name / "corpus"
     corpus.mkdir(parents=True, exist_ok=True)
@@ -56,6 +58,7 @@ def fuzz(name: str, seconds: int) -> bool:
     ]
     command += [
         f"-artifact_prefix={WORK / name / 'found-'}",
+        f"-seed={seed}",
         "-max_len=4000",
         "-verbosity=0",
         "-print_final_stats=1",
