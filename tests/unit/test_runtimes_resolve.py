@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from runtime_deployments import refused, resolved, runtime_file
 
+from valuesmith import runtimes
 from valuesmith.diagnostics import render
 
 SEED = """
@@ -366,7 +367,10 @@ def test_a_path_outside_of_the_mount() -> None:
     )
     assert (found.code, found.message) == (
         "E_MOUNT",
-        "request.params.MODEL_REPO: MODEL_REPO is /elsewhere, outside of the claim that is mounted at /var/run/models",
+        (
+            "RuntimeConfig.params.MODEL_REPO: MODEL_REPO is /elsewhere, "
+            "outside of the claim that is mounted at /var/run/models"
+        ),
     )
 
 
@@ -402,14 +406,16 @@ def test_worker_parameters_that_nothing_takes_are_pointed_out() -> None:
     ).diagnostics
     assert (found.code, found.message) == (
         "W_PARAMETER",
-        "triton-trtllm does not take Workers.agg.max_batch_size",
+        "the runtime triton-trtllm declares nothing for Workers.agg.max_batch_size: it has no effect",
     )
 
 
 @pytest.mark.parametrize("runtime", ["trtllm-serve", "tgi"])
 def test_words_for_an_engine_that_takes_none_are_pointed_out(runtime: str) -> None:
     (found,) = resolved("Workers: {agg: {extra_cli_args: [--seed, '3']}}", runtime).diagnostics
-    assert found.message == f"{runtime} does not take Workers.agg.extra_cli_args"
+    assert found.message == (
+        f"the runtime {runtime} declares nothing for Workers.agg.extra_cli_args: it has no effect"
+    )
     assert not resolved("Workers: {agg: {extra_cli_args: []}}", runtime).diagnostics
     assert not resolved("Workers: {agg: {extra_cli_args: [--seed, '3']}}", "vllm").diagnostics
 
@@ -431,7 +437,8 @@ def test_null_takes_away_what_lower_layers_set() -> None:
 def test_a_mistake_shows_its_line_and_a_hint() -> None:
     (found,) = refused("RuntimeConfig:\n  params: {TPP: 8}\n", "vllm")
     assert render(found) == (
-        "<stdin>:6:17: E_UNDECLARED request.params.TPP: the runtime declares no parameter TPP and takes no others\n"
+        "<stdin>:6:17: E_UNDECLARED RuntimeConfig.params.TPP: "
+        "the runtime declares no parameter TPP and takes no others\n"
         "    6 |   params: {TPP: 8}\n"
         "      |                 ^ did you mean PP, TP?"
     )
@@ -531,7 +538,7 @@ def test_arguments_for_a_role_that_is_not_rendered_are_no_secret() -> None:
         "RuntimeConfig: {roles: {leader: {args: [x]}}, params: {TP: 2}}", "vllm"
     ).diagnostics
     assert [(item.code, item.message) for item in found] == [
-        ("W_UNUSED", "request.roles.leader: this deployment has no leader: it runs on one pod")
+        ("W_UNUSED", "RuntimeConfig.roles.leader: this deployment has no leader: it runs on one pod")
     ]
 
 
@@ -654,3 +661,85 @@ def test_programs_of_others_may_take_a_flag_several_times(tmp_path: Path) -> Non
     )
     found = resolved("RuntimeConfig: {roles: {main: {args: [--load=b]}}}", path).roles["main"]
     assert found.data["args"] == ["--load=example-org/dense-8b", "--load=b"]
+
+
+@pytest.mark.parametrize(
+    ("runtime", "hint"),
+    [
+        ("vllm", "give --max-num-seqs in Workers.agg.extra_cli_args"),
+        ("sglang", "give --max-running-requests in Workers.agg.extra_cli_args"),
+        ("tgi", "give the engine's own flag in RuntimeConfig.roles.main.args"),
+    ],
+)
+def test_a_worker_parameter_without_effect_has_a_way_to_be_passed(runtime: str, hint: str) -> None:
+    text = f"Workers: {{agg: {{max_batch_size: 64}}}}\nbackend: {BACKENDS.get(runtime, 'vllm')}"
+    (found,) = resolved(text, runtime).diagnostics
+    assert found.message.startswith(f"the runtime {runtime} declares nothing for Workers.agg.max_batch")
+    assert found.hint == hint
+
+
+BACKENDS = {"sglang": "sglang"}
+OWN = """
+name: own
+image: {{repository: a/b, tag: "1"}}
+ports: {{http: 8080}}
+params: {{CTX_LEN: {{type: int, default: 4096}}}}
+roles:
+  main:
+    args: ["--ctx={{{{ .CTX_LEN }}}}"]
+    {more}
+"""
+
+
+def own(tmp_path: Path, more: str = "") -> str:
+    """The file of a runtime of one's own."""
+    return runtime_file(tmp_path, OWN.format(more=more))
+
+
+@pytest.mark.parametrize(
+    ("text", "more", "told"),
+    [
+        ("", "", True),
+        ("", "probes: {readiness: {httpGet: {path: /ready, port: http}}}", False),
+        ("", "probes: {liveness: {httpGet: {path: /ready, port: http}}}", True),
+        (
+            "K8sConfig: {worker_extra_pod_spec: {mainContainer: {readinessProbe: {tcpSocket: {port: http}}}}}",
+            "",
+            False,
+        ),
+        (
+            "RuntimeConfig: {values: {leader: {readinessProbe: {tcpSocket: {port: http}}}}}",
+            "",
+            False,
+        ),
+    ],
+)
+def test_a_server_that_nobody_asks_whether_it_is_ready(
+    text: str, more: str, told: bool, tmp_path: Path
+) -> None:
+    codes = [item.code for item in resolved(text, own(tmp_path, more)).diagnostics]
+    assert codes == (["W_PROBE"] if told else [])
+
+
+@pytest.mark.parametrize("runtime", runtimes.SHIPPED)
+def test_every_shipped_runtime_is_asked_whether_it_is_ready(runtime: str) -> None:
+    for role in runtimes.load_runtime(runtime).data["roles"].values():
+        if role.get("ports") != [] and "probes" in role:
+            break
+    else:
+        pytest.fail(f"{runtime} has no probes")
+
+
+@pytest.mark.parametrize(("name", "is_error"), [("CTXLEN", True), ("CTX_LEN2", True), ("OTHER", False)])
+def test_a_parameter_that_looks_like_a_typo_is_an_error(
+    name: str, is_error: bool, tmp_path: Path
+) -> None:
+    text = f"RuntimeConfig: {{params: {{{name}: 8192}}}}"
+    file = own(tmp_path)
+    if not is_error:
+        assert "W_UNUSED" in [item.code for item in resolved(text, file).diagnostics]
+        return
+    (found,) = refused(text, file)
+    assert found.code == "W_UNUSED"
+    assert found.message.startswith(f"RuntimeConfig.params.{name}: ")
+    assert found.hint == "did you mean CTX_LEN?"

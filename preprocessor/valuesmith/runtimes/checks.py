@@ -60,7 +60,7 @@ def required(layers: Layers, chains: Mapping[str, Chain], findings: Findings) ->
             f"the runtime needs {name}" + (f" ({about})" if about else ""),
             ("runtime", "params", name),
             name=name,
-            hint=f"set it in the request: params: {{{name}: …}}",
+            hint=f"set it: RuntimeConfig: {{params: {{{name}: …}}}}",
         )
         layers.broken.add(name)
 

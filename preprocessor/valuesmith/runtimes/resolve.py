@@ -23,6 +23,7 @@ from valuesmith.runtimes import (
     names,
     resolution,
     sizing,
+    told,
 )
 from valuesmith.runtimes.catalog import Runtime
 from valuesmith.runtimes.document import Part, items, mapping
@@ -32,9 +33,6 @@ from valuesmith.runtimes.render import Rendered
 from valuesmith.runtimes.request import PARALLEL, Request
 from valuesmith.runtimes.resolution import Rendering
 from valuesmith.tree import Leaf, Origin
-
-# Parameters of Workers.agg that any runtime understands; the rest needs one that takes engine flags.
-_UNDERSTOOD = (*PARALLEL.values(), "gpus_per_worker")
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,10 +132,10 @@ def resolve(deployment: Deployment, runtime: Runtime) -> Resolved:
         filled.check(request, document, own)
     # What was said about sizes here is more exact than what follows from it there.
     rest = [f for f in rendering.findings if f.code != "E_TOPOLOGY" or not own.items]
-    found = tuple(dict.fromkeys(item.diagnostic() for item in [*own.items, *rest]))
+    found = tuple(dict.fromkeys(told.as_written(item) for item in [*own.items, *rest]))
     if any(item.is_error for item in found):
         raise ConfigError(found)
-    notes = (*found, *_unused_workers(request), *_runtime_note(request))
+    notes = (*found, *told.warnings(request, rendering.roles))
     return Resolved(request, document, rendering, sizes, sources, notes)
 
 
@@ -244,28 +242,3 @@ def _check_drain(
             layer=setting.layer,
             hint="lower it, or raise GRACE_SECONDS",
         )
-
-
-def _unused_workers(request: Request) -> list[Diagnostic]:
-    """Warnings about parameters of ``Workers.agg`` that this runtime has no use for."""
-    role = request.deployment.role("agg")
-    takes = request.runtime.data.get("takesEngineFlags")
-    if role is None:
-        return []
-    found = []
-    # Words are words: they go to any engine that takes flags, whichever Workers.agg was mapped for.
-    understood = (*_UNDERSTOOD, "extra_cli_args") if takes else _UNDERSTOOD
-    for name, leaf in role.given.items():
-        if leaf.is_user and name not in understood and leaf.value not in (None, []):
-            message = f"{request.runtime.name} does not take Workers.agg.{name}"
-            hint = "give the engine's own flag in RuntimeConfig.roles.<role>.args"
-            found.append(Diagnostic("W_PARAMETER", message, leaf.at, hint, "warning"))
-    return found
-
-
-def _runtime_note(request: Request) -> list[Diagnostic]:
-    note = request.runtime.data.get("note")
-    if not note or request.image()[1] is not None:
-        return []
-    at = request.runtime.at or (leaf.at if (leaf := request.leaf("RuntimeConfig", "runtime")) else None)
-    return [Diagnostic("W_RUNTIME", f"{request.runtime.name}: {note}", at, "", "warning")]
