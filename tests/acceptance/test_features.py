@@ -506,7 +506,7 @@ def test_an_api_version_that_the_release_does_not_serve_is_a_warning():
 
 # ── planner ─────────────────────────────────────────────────────────────────────────────────────────
 
-PLANNER = {"planner_config": {"environment": "kubernetes", "optimization_target": "throughput"}}
+PLANNER = {"planner_config": {"environment": "kubernetes", "max_gpu_budget": 16}}
 
 
 @pytest.mark.parametrize("release", RELEASES)
@@ -519,6 +519,15 @@ def test_the_planner_has_its_own_image_from_1_1_on(release):
     assert made["planner"]["enabled"] is True
     assert made["planner"]["command"] == ["python3", "-m", "dynamo.planner"]
     assert made["planner"]["engineArgs"]["config"]["environment"] == "kubernetes"
+
+
+@pytest.mark.parametrize("release", [release for release in RELEASES if release > "1"])
+def test_a_planner_before_1_4_scales_workers_of_type_decode(release):
+    typed = "decode" if release < "1.4" else "worker"
+    made = values(agg(release=release, DynConfig=PLANNER))
+    assert [worker["type"] for worker in made["workers"].values()] == [typed]
+    assert found(agg(release=release, DynConfig=PLANNER), "error") == []
+    assert [worker["type"] for worker in values(agg(release=release))["workers"].values()] == ["worker"]
 
 
 @pytest.mark.parametrize("release", ["0.7.1", "0.9.1"])

@@ -29,11 +29,15 @@ FRONTEND_POD = {
     "affinity": {"nodeAffinity": {}},
     "mainContainer": {"resources": {"requests": {"cpu": 8, "memory": "16Gi"}}},
 }
-PLANNER = {
-    "environment": "kubernetes",
-    "optimization_target": "throughput",
-    "enable_throughput_scaling": True,
-    "throughput_adjustment_interval_seconds": 60,
+PLANNER = {"environment": "kubernetes", "enable_throughput_scaling": True}
+PLANNERS = {
+    "1.0.2": {**PLANNER, "throughput_adjustment_interval": 60},
+    "1.1.1": {**PLANNER, "optimization_target": "throughput", "throughput_adjustment_interval": 60},
+    NEWEST: {
+        **PLANNER,
+        "optimization_target": "throughput",
+        "throughput_adjustment_interval_seconds": 60,
+    },
 }
 CLUSTER = """\
 namespace: prod
@@ -93,10 +97,10 @@ def _transports() -> Iterator[Case]:
 
 
 def _planner() -> Iterator[Case]:
-    for release in ("1.0.2", "1.1.1", NEWEST):
-        given = _disagg("vllm", release, DynConfig={"planner_config": PLANNER})
+    for release, planner in PLANNERS.items():
+        given = _disagg("vllm", release, DynConfig={"planner_config": planner})
         yield Case(f"vllm-planner-{release}", given)
-    yield Case("trtllm-planner", _disagg("trtllm", DynConfig={"planner_config": PLANNER}))
+    yield Case("trtllm-planner", _disagg("trtllm", DynConfig={"planner_config": PLANNERS[NEWEST]}))
 
 
 def _block_manager() -> Iterator[Case]:

@@ -272,3 +272,42 @@ def test_old_role_switches_count() -> None:
         "--disaggregation-mode, decode", "--is-decode-worker"
     )
     assert found(text) == []
+
+
+SCALED = """\
+apiVersion: nvidia.com/v1beta1
+kind: DynamoGraphDeployment
+metadata:
+  name: qwen
+  labels: {app.kubernetes.io/version: 1.3.1}
+spec:
+  components:
+    - name: worker
+      type: decode
+      podTemplate:
+        spec:
+          containers:
+            - {name: main, image: "repo/vllm:1.3.1", command: [python3, -m, dynamo.vllm]}
+    - name: planner
+      type: planner
+      podTemplate:
+        spec:
+          containers:
+            - {name: main, image: "repo/planner:1.3.1", command: [python3, -m, dynamo.planner]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "codes"),
+    [
+        ("", "", []),
+        ("1.3.1", "1.4.0", ["VS654"]),
+        ("type: planner", "type: epp", ["VS654"]),
+        ("name: planner\n      type: planner", "name: planner\n      type: prefill", ["VS654"]),
+        ("dynamo.vllm]", "dynamo.vllm, --disaggregation-mode, prefill]", ["VS654"]),
+    ],
+)
+def test_aggregated_workers_that_a_planner_before_1_4_scales_are_of_type_decode(
+    old: str, new: str, codes: list[str]
+) -> None:
+    assert [text.split()[1] for text in found(SCALED.replace(old, new) if old else SCALED)] == codes

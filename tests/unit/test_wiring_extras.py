@@ -39,7 +39,7 @@ def started(found: Deployment, name: str) -> Process:
 
 @pytest.mark.parametrize("dynamo", [r for r in RELEASES if since(r, "1.0.0")])
 def test_a_planner_is_a_process_with_its_configuration(dynamo: str) -> None:
-    config = {"DynConfig.planner_config": user({"optimization_target": "sla", "mode": "decode"}, 30)}
+    config = {"DynConfig.planner_config": user({"ttft": 300, "mode": "decode"}, 30)}
     found = made("sglang", {"prefill": {}, "decode": {}}, dynamo=dynamo, config=config)
     planner = found.services["planner"]
     assert planner.command == ("python3", "-m", "dynamo.planner")
@@ -48,7 +48,7 @@ def test_a_planner_is_a_process_with_its_configuration(dynamo: str) -> None:
             "environment": "kubernetes",
             "backend": "sglang",
             "mode": "decode",
-            "optimization_target": "sla",
+            "ttft": 300,
         }
     }
     leaf = planner.args["config"]
@@ -60,10 +60,75 @@ def test_an_empty_planner_configuration_still_asks_for_one() -> None:
     assert flags(found.services["planner"])["config"]["mode"] == "agg"
 
 
+@pytest.mark.parametrize("dynamo", [r for r in RELEASES if since(r, "1.0.0")])
+@pytest.mark.parametrize(
+    ("option", "first", "gone"),
+    [
+        ("no_correction", "1.0.0", "1.1.0"),
+        ("no_operation", "1.0.0", "1.2.0"),
+        ("load_metric_samples", "1.0.0", "1.3.0"),
+        ("ttft", "1.0.0", None),
+        ("throughput_adjustment_interval", "1.0.0", None),
+        ("optimization_target", "1.1.0", None),
+        ("throughput_adjustment_interval_seconds", "1.2.0", None),
+        ("load_adjustment_interval_seconds", "1.2.0", None),
+        ("itl_ms", "1.2.0", None),
+        ("scheduling", "1.3.0", None),
+        ("aic_perf_model", "1.3.0", "1.6.0"),
+        ("decode_min_endpoint", "1.5.0", None),
+        ("ais_perf_model", "1.6.0", None),
+    ],
+)
+def test_a_planner_option_of_another_release_is_refused(
+    dynamo: str, option: str, first: str, gone: str | None
+) -> None:
+    config = {"DynConfig.planner_config": user({option: 1}, 30)}
+    if facts.within(dynamo, first, gone):
+        found = made("vllm", {"prefill": {}, "decode": {}}, dynamo=dynamo, config=config)
+        assert flags(found.services["planner"])["config"][option] == 1
+        return
+    with pytest.raises(ConfigError) as caught:
+        made("vllm", {"prefill": {}, "decode": {}}, dynamo=dynamo, config=config)
+    (problem,) = caught.value.diagnostics
+    assert problem.code == "VS443"
+    assert problem.message == f"DynConfig.planner_config.{option} is not possible with Dynamo {dynamo}"
+    assert str(problem.at) == "deploy.yaml:31:1"
+
+
+def test_an_unknown_planner_option_and_a_token_are_refused_together() -> None:
+    given = {"ttft_sm": 300, "metric_pulling_prometheus_token": "abcdefghijklm", "max_gpu_budget": None}
+    with pytest.raises(ConfigError) as caught:
+        made("vllm", {"agg": {}}, config={"DynConfig.planner_config": user(given, 30)})
+    first, second = caught.value.diagnostics
+    assert first.message == "unknown planner option DynConfig.planner_config.ttft_sm"
+    assert first.hint.startswith("did you mean ttft_ms")
+    assert second.code == "VS627"
+    assert "metric_pulling_prometheus_token_file" in second.hint
+    assert "abcdefghijklm" not in second.message
+
+
+def test_a_planner_token_may_be_a_variable_of_the_pod() -> None:
+    given = {"metric_pulling_prometheus_token": "$(PROMETHEUS_TOKEN)"}
+    found = made("vllm", {"agg": {}}, config={"DynConfig.planner_config": given})
+    assert flags(found.services["planner"])["config"].items() >= given.items()
+
+
+@pytest.mark.parametrize("dynamo", [r for r in RELEASES if since(r, "1.0.0")])
+def test_the_first_planners_start_with_aggregated_workers_when_they_scale_by_load(dynamo: str) -> None:
+    scaling = {"enable_load_scaling": True, "enable_throughput_scaling": False}
+    for roles, first in (({"agg": {}}, True), ({"prefill": {}, "decode": {}}, False)):
+        found = made("vllm", roles, dynamo=dynamo, config={"DynConfig.planner_config": {}})
+        config = flags(found.services["planner"])["config"]
+        wanted = first and not since(dynamo, "1.1.0")
+        assert {name: config.get(name) for name in scaling} == (
+            scaling if wanted else dict.fromkeys(scaling)
+        )
+
+
 @pytest.mark.parametrize("dynamo", [r for r in RELEASES if not since(r, "1.0.0")])
 def test_a_planner_is_refused_below_1_0(dynamo: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        made("vllm", {"agg": {}}, dynamo=dynamo, config={"DynConfig.planner_config": {"a": 1}})
+        made("vllm", {"agg": {}}, dynamo=dynamo, config={"DynConfig.planner_config": {"ttft": 1}})
     (found,) = caught.value.diagnostics
     assert found.message == "DynConfig.planner_config needs Dynamo 1.0.0 or later"
     assert str(found.at).startswith("deploy.yaml:")

@@ -17,7 +17,7 @@ from valuesmith.mapping.scope import Scope, role_facts, shared_facts
 from valuesmith.mapping.spelling import Choice, Spelling
 from valuesmith.mapping.table import NO_FLAGS, Selected, Table, selection, table
 from valuesmith.mapping.wiring import Program, program
-from valuesmith.mapping.words import Parts, native
+from valuesmith.mapping.words import Parts
 from valuesmith.records import replace
 
 __all__ = [
@@ -119,7 +119,5 @@ def _planner(deployment: Deployment, scope: Scope, problems: Collector) -> Proce
     started = program(PLANNER)
     parts = Parts()
     wire.wire(deployment, started, scope, parts, problems)
-    given = deployment.config.leaf("DynConfig.planner_config")
-    if given is not None and given.value:
-        parts.merge("config", replace(given, value=native(given.value)))
+    wire.planner(deployment, started, parts, problems)
     return Process(started.name, started.command, parts.args, parts.env)

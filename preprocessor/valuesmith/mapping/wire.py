@@ -3,17 +3,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from valuesmith import facts
 from valuesmith.deployment import Deployment
-from valuesmith.diagnostics import Collector, Position, did_you_mean
+from valuesmith.diagnostics import Collector, Diagnostic, Position, did_you_mean
+from valuesmith.load import masked
 from valuesmith.mapping import words
 from valuesmith.mapping.scope import Scope, entries, router_options
 from valuesmith.mapping.spelling import choice_text, joined_span, span
 from valuesmith.mapping.wiring import ABSENT, Option, Program, Step, kvbm_variables, steps
 from valuesmith.mapping.words import Parts
+from valuesmith.records import replace
 from valuesmith.tree import Leaf, Origin
 
 
@@ -106,19 +108,8 @@ def _place(leaf: Leaf) -> Position | None:
 def router(deployment: Deployment, program: Program, parts: Parts, problems: Collector) -> None:
     """``DynConfig.router_config`` to flags of the frontend."""
     options = router_options(deployment.config)
-    for name, leaf in options.items():
-        if leaf.value is None:
-            continue
-        spellings = program.options.get(name)
-        if spellings is None:
-            problems.error(
-                "VS442",
-                f"unknown router option DynConfig.router_config.{name}",
-                leaf.at,
-                did_you_mean(name, program.options) or f"known: {', '.join(program.options)}",
-            )
-            continue
-        _option(deployment, name, leaf, spellings, parts, problems)
+    for name, leaf, option in _options(deployment, program, "router", problems):
+        _option(name, leaf, option, parts, problems)
     first = next((leaf for leaf in options.values() if leaf.is_user), None)
     if first is not None and "router-mode" not in parts.args and not problems.has_errors:
         problems.warning(
@@ -129,26 +120,44 @@ def router(deployment: Deployment, program: Program, parts: Parts, problems: Col
         )
 
 
-def _option(
-    deployment: Deployment,
-    name: str,
-    leaf: Leaf,
-    spellings: tuple[Option, ...],
-    parts: Parts,
-    problems: Collector,
-) -> None:
+def planner(deployment: Deployment, program: Program, parts: Parts, problems: Collector) -> None:
+    """``DynConfig.planner_config`` over what ``--config`` says already."""
+    for name, leaf, option in _options(deployment, program, "planner", problems):
+        if option.secret and not str(leaf.value).startswith("$("):
+            message = f"DynConfig.planner_config.{name} holds a secret, which manifests must not"
+            found = Diagnostic("VS627", message, leaf.at, option.secret)
+            problems.items += masked([found], [str(leaf.value)])
+    given = deployment.config.leaf("DynConfig.planner_config")
+    if given is not None and given.value:
+        parts.merge("config", replace(given, value=words.native(given.value)))
+
+
+def _options(
+    deployment: Deployment, program: Program, what: str, problems: Collector
+) -> Iterator[tuple[str, Leaf, Option]]:
+    """The given options of *program*, each as this release has it; others are problems."""
     release = deployment.dynamo_version
-    option = next((item for item in spellings if item.releases.hold(release, None)), None)
+    for name, leaf in entries(deployment.config, f"DynConfig.{what}_config").items():
+        if leaf.value is None:
+            continue
+        key = f"DynConfig.{what}_config.{name}"
+        spellings = program.options.get(name)
+        if spellings is None:
+            hint = did_you_mean(name, program.options) or f"known: {', '.join(program.options)}"
+            problems.error("VS442", f"unknown {what} option {key}", leaf.at, hint)
+            continue
+        option = next((item for item in spellings if item.releases.hold(release, None)), None)
+        if option is None:
+            windows = ((item.releases.since, item.releases.until) for item in spellings)
+            hint = f"it is known {joined_span(windows)}"
+            message = f"{key} is not possible with Dynamo {release}"
+            problems.error("VS443", message, leaf.at, hint)
+            continue
+        yield name, leaf, option
+
+
+def _option(name: str, leaf: Leaf, option: Option, parts: Parts, problems: Collector) -> None:
     key = f"DynConfig.router_config.{name}"
-    if option is None:
-        windows = ((item.releases.since, item.releases.until) for item in spellings)
-        problems.error(
-            "VS443",
-            f"{key} is not possible with Dynamo {release}",
-            leaf.at,
-            f"it is known {joined_span(windows)}",
-        )
-        return
     flag, value = option.flag, words.argument(leaf.value)
     if option.is_switch:
         if not isinstance(leaf.value, bool):

@@ -58,11 +58,16 @@ class Step:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Option:
-    """One spelling of a router option: a value flag, or the flags for on and off."""
+    """One spelling of a program's option: a value flag, or the flags for on and off.
+
+    An option of the planner has no flag: all of them stand in one ``--config``. *secret* says where a
+    secret belongs instead.
+    """
 
     flag: str
     on: str | None
     off: str | None
+    secret: str
     at: Position
     releases: Releases
 
@@ -206,6 +211,7 @@ def _option(node: Node) -> Option:
         flag=_plain(entries, "flag", ""),
         on=_plain(entries, "on"),
         off=_plain(entries, "off"),
+        secret=_plain(entries, "secret", ""),
         at=node.at,
         releases=_releases(entries),
     )

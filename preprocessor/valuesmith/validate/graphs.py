@@ -28,6 +28,7 @@ _SIZES: Mapping[str, tuple[str, ...]] = {
     "data": ("--data-parallel-size", "-dp", "--dp-size", "--dp"),
     "context": ("--prefill-context-parallel-size", "-pcp", "--context-parallel-size"),
 }
+_PLANNER_TAKES_WORKERS = (1, 4)
 _READ_BY_OPERATOR = tuple(names[0] for names in list(_SIZES.values())[:3])
 # Given by hand, these say that one process is only a part of the engine.
 _PARTIAL = ("--data-parallel-size-local", "-dpl", "--data-parallel-rank", "--data-parallel-start-rank")
@@ -40,8 +41,10 @@ def check(manifests: Sequence[Manifest], pods: Sequence[PodView]) -> Iterator[Di
         own = [pod for pod in pods if pod.manifest is graph]
         yield from _shape(graph)
         yield from _names(graph, own)
+        release = release_of(graph, own)
+        kinds = [component_type(pod) for pod in own]
         for pod in own:
-            yield from _component(pod, release_of(graph, own))
+            yield from _component(pod, release, _scaled_alone(kinds, release))
     yield from _prefixes(graphs)
 
 
@@ -95,7 +98,13 @@ def _prefixes(graphs: Sequence[Manifest]) -> Iterator[Diagnostic]:
                 yield Diagnostic("VS651", message, at, hint)
 
 
-def _component(pod: PodView, release: Release | None) -> Iterator[Diagnostic]:
+def _scaled_alone(kinds: Sequence[str], release: Release | None) -> bool:
+    """Whether the graph's planner scales aggregated workers, which it then knows as decode workers only."""
+    older = release is not None and release < _PLANNER_TAKES_WORKERS
+    return older and "planner" in kinds and "prefill" not in kinds
+
+
+def _component(pod: PodView, release: Release | None, scaled_alone: bool) -> Iterator[Diagnostic]:
     main = pod.main
     if main is None or main.name != "main":
         message = f"{pod.title} has no container named main"
@@ -106,7 +115,7 @@ def _component(pod: PodView, release: Release | None) -> Iterator[Diagnostic]:
     yield from _command_rule(pod, main, kind)
     yield from _scaling(pod)
     if kind in _WORKERS:
-        yield from _role_flags(pod, main, kind)
+        yield from _role_flags(pod, main, kind, scaled_alone)
         yield from _sizes(pod, main)
 
 
@@ -160,7 +169,7 @@ def _flags(container: Container) -> dict[str, str]:
     return found
 
 
-def _role_flags(pod: PodView, main: Container, kind: str) -> Iterator[Diagnostic]:
+def _role_flags(pod: PodView, main: Container, kind: str, scaled_alone: bool) -> Iterator[Diagnostic]:
     """The engine must play the role that the component's type promises to router and planner."""
     flags = _flags(main)
     if _BACKEND.search(" ".join(main.words)) is None:
@@ -171,6 +180,8 @@ def _role_flags(pod: PodView, main: Container, kind: str) -> Iterator[Diagnostic
         (at for word, at in words_at(pod, main) if word in (*_ROLE_SWITCHES, "--disaggregation-mode")),
         pod.at(main.fields, "args", key=True),
     )
+    if kind == "decode" and scaled_alone and not played:
+        return
     if kind in ("prefill", "decode") and played != kind:
         shown = f"starts as {played}" if played else "has no --disaggregation-mode"
         message = f"{pod.title} is of type {kind} but its engine {shown}"

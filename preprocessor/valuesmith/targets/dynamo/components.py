@@ -27,6 +27,7 @@ from valuesmith.tree import Leaf, Path, Tree, derived
 
 COMPONENTS = {"agg": "worker", "prefill": "prefill", "decode": "decode", "encode": "encode"}
 PLANNER = "planner"
+PLANNER_TAKES_WORKERS = "1.4.0"
 ENGINE_CONFIG_FLAG = "extra-engine-args"
 ENGINE_CONFIG_VARIABLE = "ENGINE_CONFIG"
 FRONTEND_PORT = 8000
@@ -102,7 +103,7 @@ def worker(deployment: Deployment, role: Role, said: Given, problems: Collector)
         raise AssertionError(f"{role.name} has not been mapped")
     shaped: Nested = {
         "component": fixed(COMPONENTS[role.name], f"the component of {role.name}"),
-        "type": _component_type(role),
+        "type": _component_type(deployment, role),
         "replicas": role.replicas,
         "nodes": _planned(role, plan, plan.nodes, "nodes"),
         "gpusPerPod": _planned(role, plan, plan.gpus_per_pod, "GPUs per pod"),
@@ -231,7 +232,11 @@ def _merged_env(process: Process, said: Given) -> dict[str, Leaf]:
     return {str(path[0]): leaf for path, leaf in merged.items() if path[0] not in referring}
 
 
-def _component_type(role: Role) -> Leaf:
+def _component_type(deployment: Deployment, role: Role) -> Leaf:
+    release, scaled = deployment.dynamo_version, PLANNER in deployment.services
+    if role.name == "agg" and scaled and facts.within(release, None, PLANNER_TAKES_WORKERS):
+        text = f"before Dynamo {PLANNER_TAKES_WORKERS} the planner scales workers of this type alone"
+        return derived("decode", text)
     kind = role.name if role.name in ("prefill", "decode") else "worker"
     return fixed(kind, f"the component type of {role.name}")
 
