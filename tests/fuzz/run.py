@@ -48,8 +48,8 @@ def fuzz(name: str, seconds: int, seed: int) -> bool:
     """Whether *seconds* of fuzzing found nothing."""
     corpus = WORK / name / "corpus"
     corpus.mkdir(parents=True, exist_ok=True)
-    for index, seed in enumerate(seeds(name)):
-        (corpus / f"seed-{index:03}").write_text(seed, encoding="utf-8")
+    for index, text in enumerate(seeds(name)):
+        (corpus / f"seed-{index:03}").write_text(text, encoding="utf-8")
     command = [sys.executable, str(ROOT / "tests" / "fuzz" / "harness.py"), name, str(corpus)]
     command += [
         f"-max_total_time={seconds}",
