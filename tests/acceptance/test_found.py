@@ -219,9 +219,11 @@ def deepseek(dynamo, prefill, decode):
 
 @pytest.mark.parametrize("dynamo", ["0.7.1", "1.0.2", "1.3.1", "1.6.1"])
 @pytest.mark.parametrize("wide", ["data_parallel_size", "tensor_parallel_size"])
-def test_workers_of_one_host_share_no_port(tmp_path, dynamo, wide):
+@pytest.mark.parametrize("router", [True, False])
+def test_workers_of_one_host_share_no_port(tmp_path, dynamo, wide, router):
     # Up to vLLM 0.11 each tensor-parallel rank has a side channel, in every release each DP rank has one.
     given = deepseek(dynamo, {"tensor_parallel_size": 1}, {wide: 8})
+    given["DynConfig"]["enable_router"] = router
     scripts = run_scripts(given, tmp_path / "out")
     assert len(scripts) == 3
     for script in scripts:
@@ -229,6 +231,9 @@ def test_workers_of_one_host_share_no_port(tmp_path, dynamo, wide):
         ports += [int(found) for found in re.findall(r"KV_EVENT_PORT=(\d+)", script)]
         taken = [port + rank for port in ports for rank in range(8)]
         assert len(taken) == len(set(taken))
+        # Up to 1.0 a worker that computes prompts makes events of itself, on one fixed port when nobody says another.
+        if dynamo < "1.1":
+            assert script.count("KV_EVENT_PORT=") == script.count("start prefill-")
 
 
 def test_the_ports_of_hundreds_of_workers_exist(tmp_path):

@@ -168,8 +168,9 @@ def _own_ports(
     if deployment.backend == "vllm":
         if deployment.mode == "disagg":
             env["VLLM_NIXL_SIDE_CHANNEL_PORT"] = str(_side_channel_port(deployment) + shift)
-        if EVENT_PORT in env:
-            env[EVENT_PORT] = str(int(env[EVENT_PORT]) + shift)
+        port = _event_port(deployment, placement.role)
+        if port is not None and "kv-events-config" not in flags:
+            env[EVENT_PORT] = str(port + shift)
     if deployment.backend == "sglang":
         flags.setdefault("port", str(FIRST_SGLANG_PORT + index * 100))
         if "disaggregation-bootstrap-port" in flags and placement.role.name == "prefill":
@@ -194,7 +195,7 @@ def _port_step(deployment: Deployment) -> int:
     if deployment.backend != "vllm":
         return ranks
     ranks = max(_data_size(deployment, role) * _tensor_size(role) for role in deployment.roles)
-    ports = [port for role in deployment.roles if (port := _event_port(role)) is not None]
+    ports = [port for role in deployment.roles if (port := _event_port(deployment, role)) is not None]
     if deployment.mode == "agg" or not ports:
         return ranks
     between = abs(_side_channel_port(deployment) - ports[0])
@@ -202,15 +203,21 @@ def _port_step(deployment: Deployment) -> int:
     return ranks + between if between < per_node * ranks else ranks
 
 
-def _event_port(role: Role) -> int | None:
+def _event_port(deployment: Deployment, role: Role) -> int | None:
     """The port on which a role's first rank tells of its KV cache."""
     if role.process is None:
         return None
     if (port := role.process.env.get(EVENT_PORT)) is not None:
         return int(port.value)
     config = role.process.args.get("kv-events-config")
-    match = _endpoint(config.value)[1] if config is not None else None
-    return int(match[2]) if match is not None else None
+    if config is not None:
+        match = _endpoint(config.value)[1]
+        return int(match[2]) if match is not None else None
+    # Older workers that compute prompts take a port for events also where nobody listens.
+    unasked = deployment.backend == "vllm" and role.name in ("agg", "prefill")
+    if unasked and facts.within(deployment.dynamo_version, None, "1.1.0"):
+        return int(deployment.config.value("ServiceConfig.dyn_vllm_kv_event_port") or 20081)
+    return None
 
 
 def _tensor_size(role: Role) -> int:

@@ -32,6 +32,7 @@ start frontend env \
 start prefill-0 env \
   CUDA_VISIBLE_DEVICES=0,1,2,3 \
   DYN_SYSTEM_PORT=8081 \
+  DYN_VLLM_KV_EVENT_PORT=20081 \
   NCCL_CUMEM_ENABLE=1 \
   VLLM_NIXL_SIDE_CHANNEL_PORT=20097 \
   python3 -m dynamo.vllm \
@@ -49,8 +50,9 @@ start prefill-0 env \
 start prefill-1 env \
   CUDA_VISIBLE_DEVICES=4,5,6,7 \
   DYN_SYSTEM_PORT=8082 \
+  DYN_VLLM_KV_EVENT_PORT=20105 \
   NCCL_CUMEM_ENABLE=1 \
-  VLLM_NIXL_SIDE_CHANNEL_PORT=20105 \
+  VLLM_NIXL_SIDE_CHANNEL_PORT=20121 \
   python3 -m dynamo.vllm \
   --disaggregation-mode prefill \
   --enable-multimodal \

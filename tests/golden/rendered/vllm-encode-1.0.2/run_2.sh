@@ -29,7 +29,7 @@ start encode-0 env \
   CUDA_VISIBLE_DEVICES=0 \
   DYN_SYSTEM_PORT=8084 \
   NCCL_CUMEM_ENABLE=1 \
-  VLLM_NIXL_SIDE_CHANNEL_PORT=20121 \
+  VLLM_NIXL_SIDE_CHANNEL_PORT=20169 \
   python3 -m dynamo.vllm \
   --enable-multimodal \
   --model example-org/dense-32b \
@@ -41,7 +41,7 @@ start encode-1 env \
   CUDA_VISIBLE_DEVICES=1 \
   DYN_SYSTEM_PORT=8085 \
   NCCL_CUMEM_ENABLE=1 \
-  VLLM_NIXL_SIDE_CHANNEL_PORT=20129 \
+  VLLM_NIXL_SIDE_CHANNEL_PORT=20193 \
   python3 -m dynamo.vllm \
   --enable-multimodal \
   --model example-org/dense-32b \

@@ -34,6 +34,7 @@ start prefill-0 env \
   DYN_KVBM_CPU_CACHE_GB=100 \
   DYN_KVBM_DISK_CACHE_GB=500 \
   DYN_SYSTEM_PORT=8081 \
+  DYN_VLLM_KV_EVENT_PORT=20081 \
   NCCL_CUMEM_ENABLE=1 \
   VLLM_NIXL_SIDE_CHANNEL_PORT=20097 \
   python3 -m dynamo.vllm \
@@ -51,8 +52,9 @@ start prefill-1 env \
   DYN_KVBM_CPU_CACHE_GB=100 \
   DYN_KVBM_DISK_CACHE_GB=500 \
   DYN_SYSTEM_PORT=8082 \
+  DYN_VLLM_KV_EVENT_PORT=20105 \
   NCCL_CUMEM_ENABLE=1 \
-  VLLM_NIXL_SIDE_CHANNEL_PORT=20105 \
+  VLLM_NIXL_SIDE_CHANNEL_PORT=20121 \
   python3 -m dynamo.vllm \
   --connector kvbm nixl \
   --is-prefill-worker \

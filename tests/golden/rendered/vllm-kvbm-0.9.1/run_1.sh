@@ -29,7 +29,7 @@ start decode-0 env \
   CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 \
   DYN_SYSTEM_PORT=8083 \
   NCCL_CUMEM_ENABLE=1 \
-  VLLM_NIXL_SIDE_CHANNEL_PORT=20113 \
+  VLLM_NIXL_SIDE_CHANNEL_PORT=20145 \
   python3 -m dynamo.vllm \
   --is-decode-worker \
   --kv-cache-dtype fp8 \
