@@ -94,7 +94,7 @@ def test_the_secret_that_llmdconfig_names_is_the_one(target, tmp_path):
     }
 
 
-@pytest.mark.parametrize("target", LLMD)
+@pytest.mark.parametrize("target", [*LLMD, "lws"])
 def test_a_model_in_a_claim_needs_no_default_and_keeps_a_choice(target, tmp_path):
     assert tokens(made(tmp_path, target, HELD)) == []
     assert set(tokens(made(tmp_path, target, HELD | {"hf_token_secret": "mine"}))) == {

@@ -229,7 +229,8 @@ def _cluster(deployment: Deployment, found: Resolved) -> Nested:
     put(shaped, "imagePullSecrets", site.pull_secrets(config))
     token = site.token_secret(config)
     own = {entry.get("name") for role in found.roles.values() for entry in role.data.get("env") or ()}
-    if token and token["name"].value and found.request.downloads and TOKEN_VARIABLE not in own:
+    wanted = found.request.downloads or (token and token["name"].origin.kind != "default")
+    if token and token["name"].value and wanted and TOKEN_VARIABLE not in own:
         shaped["hfTokenSecret"] = token
     cache = lws_pods.model_cache(found) or {}
     put(cache, "storageClass", config.leaf(cluster.SECTION, "storageClass"))
