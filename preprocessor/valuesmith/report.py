@@ -56,7 +56,8 @@ def rendered(
     if checked.done:
         flags = f", {checked.flags} engine flags" if checked.flags else ""
         kinds = f", CRD {', '.join(checked.kinds)}" if checked.kinds else ""
-        warnings = sum(item.severity == "warning" for item in checked.diagnostics)
+        told = dict.fromkeys((*rendering.resolved.diagnostics, *checked.diagnostics))
+        warnings = sum(item.severity == "warning" for item in told)
         outcome = f"{warnings} warning{'s' if warnings != 1 else ''}" if warnings else "no problems"
         objects = f"{checked.objects} object{'s' if checked.objects != 1 else ''}"
         lines.append(f"  checked: {objects}{flags}{kinds}       {outcome}")

@@ -83,6 +83,15 @@ def test_every_target_with_rules_says_so(target: str, tmp_path: Path, capsys) ->
     assert "\n  rules:   agg max_batch_size 64 → 512 (" in capsys.readouterr().err
 
 
+def test_a_warning_about_the_input_is_no_absence_of_problems(tmp_path: Path, capsys) -> None:
+    file = tmp_path / "deploy.yaml"
+    for release, outcome in (("0.5.13", "1 warning"), ("0.5.21", "no problems")):
+        file.write_text(yaml.safe_dump(sized("sglang") | {"backend_version": release}))
+        assert run(["render", str(file), "-o", str(tmp_path / "out"), "--force"]) == 0
+        (line,) = [text for text in capsys.readouterr().err.splitlines() if "checked:" in text]
+        assert line.endswith(f"  {outcome}")
+
+
 def test_explain_of_an_input_shows_what_became_of_it():
     (steps,) = resolved(sized("vllm", max_batch_size=64)).explain("Workers.agg.max_batch_size").values()
     assert [(step.kind, step.value) for step in steps] == [("rule", 512), ("input", 64)]
