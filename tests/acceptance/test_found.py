@@ -236,6 +236,20 @@ def test_workers_of_one_host_share_no_port(tmp_path, dynamo, wide, router):
             assert script.count("KV_EVENT_PORT=") == script.count("start prefill-")
 
 
+@pytest.mark.parametrize("backend", ["vllm", "trtllm"])
+@pytest.mark.parametrize("dynamo", ["0.9.1", "1.6.1"])
+def test_block_managers_of_one_host_share_no_port(tmp_path, backend, dynamo):
+    given = deepseek(dynamo, {"tensor_parallel_size": 2}, {"tensor_parallel_size": 2})
+    given |= {"backend": backend, "DynConfig": {"kvbm_config": {"cpu_cache_gb": 10}}}
+    scripts = run_scripts(given, tmp_path / "out")
+    workers = 0
+    for script in scripts:
+        ports = [int(found) for found in re.findall(r"KVBM_LEADER_ZMQ_(?:PUB|ACK)_PORT=(\d+)", script)]
+        assert len(ports) == len(set(ports)) == 2 * script.count("start prefill-")
+        workers += len(ports) // 2
+    assert workers == 7
+
+
 def test_the_ports_of_hundreds_of_workers_exist(tmp_path):
     given = {
         "backend": "sglang",

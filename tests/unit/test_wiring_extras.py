@@ -14,7 +14,7 @@ from valuesmith.diagnostics import ConfigError
 
 TABLE = mapping.table()
 RELEASES = list(facts.releases().versions)
-KVBM = {"DynConfig.kvbm_config": {"cpu_cache_gb": 100, "max_transfer_batch_size": 16}}
+KVBM = {"DynConfig.kvbm_config": {"cpu_cache_gb": 100, "disk_cache_gb": 16}}
 MODULE = "kvbm.vllm_integration.connector"
 BLOCKS = {"kv_connector": "DynamoConnector", "kv_connector_module_path": MODULE, "kv_role": "kv_both"}
 
@@ -171,7 +171,7 @@ def test_vllms_block_manager_is_alone_in_an_aggregated_worker(dynamo: str) -> No
 def test_block_manager_options_are_variables_of_workers_that_compute_prompts() -> None:
     found = made("vllm", {"prefill": {}, "decode": {}}, config=KVBM)
     prefill, decode = (env(started(found, role)) for role in ("prefill", "decode"))
-    assert prefill == {"DYN_KVBM_CPU_CACHE_GB": "100", "DYN_KVBM_MAX_TRANSFER_BATCH_SIZE": "16"}
+    assert prefill == {"DYN_KVBM_CPU_CACHE_GB": "100", "DYN_KVBM_DISK_CACHE_GB": "16"}
     assert decode == {}
     leaf = started(found, "prefill").env["DYN_KVBM_CPU_CACHE_GB"]
     assert leaf.origin.text == "cpu_cache_gb → DYN_KVBM_CPU_CACHE_GB"
@@ -199,9 +199,24 @@ def test_unknown_block_manager_options_are_refused() -> None:
     with pytest.raises(ConfigError) as caught:
         made("vllm", {"agg": {}}, config=config)
     (found,) = caught.value.diagnostics
-    assert found.message == "unknown option DynConfig.kvbm_config.cpu_cache_gib"
+    assert found.message == "unknown kvbm option DynConfig.kvbm_config.cpu_cache_gib"
     assert found.hint.startswith("did you mean cpu_cache_gb")
     assert str(found.at) == "deploy.yaml:31:1"
+
+
+@pytest.mark.parametrize("dynamo", RELEASES)
+@pytest.mark.parametrize("option", ["max_transfer_batch_size", "max_concurrent_transfers"])
+def test_the_block_manager_limits_its_transfers_from_1_1_on(dynamo: str, option: str) -> None:
+    config = {"DynConfig.kvbm_config": user({"cpu_cache_gb": 1, option: 16}, 30)}
+    if since(dynamo, "1.1.0"):
+        found = started(made("vllm", {"agg": {}}, dynamo=dynamo, config=config), "agg")
+        assert env(found)[f"DYN_KVBM_{option.upper()}"] == "16"
+        return
+    with pytest.raises(ConfigError) as caught:
+        made("vllm", {"agg": {}}, dynamo=dynamo, config=config)
+    (problem,) = caught.value.diagnostics
+    assert (problem.code, problem.hint) == ("VS443", "it is known from 1.1.0 on")
+    assert problem.message == f"DynConfig.kvbm_config.{option} is not possible with Dynamo {dynamo}"
 
 
 def test_block_manager_and_efa_are_not_joined() -> None:

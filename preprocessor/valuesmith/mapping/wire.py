@@ -13,7 +13,7 @@ from valuesmith.load import masked
 from valuesmith.mapping import words
 from valuesmith.mapping.scope import Scope, entries, router_options
 from valuesmith.mapping.spelling import choice_text, joined_span, span
-from valuesmith.mapping.wiring import ABSENT, Option, Program, Step, kvbm_variables, steps
+from valuesmith.mapping.wiring import ABSENT, Option, Program, Step, kvbm_options, steps
 from valuesmith.mapping.words import Parts
 from valuesmith.records import replace
 from valuesmith.tree import Leaf, Origin
@@ -108,7 +108,7 @@ def _place(leaf: Leaf) -> Position | None:
 def router(deployment: Deployment, program: Program, parts: Parts, problems: Collector) -> None:
     """``DynConfig.router_config`` to flags of the frontend."""
     options = router_options(deployment.config)
-    for name, leaf, option in _options(deployment, program, "router", problems):
+    for name, leaf, option in _options(deployment, program.options, "router", problems):
         _option(name, leaf, option, parts, problems)
     first = next((leaf for leaf in options.values() if leaf.is_user), None)
     if first is not None and "router-mode" not in parts.args and not problems.has_errors:
@@ -122,7 +122,7 @@ def router(deployment: Deployment, program: Program, parts: Parts, problems: Col
 
 def planner(deployment: Deployment, program: Program, parts: Parts, problems: Collector) -> None:
     """``DynConfig.planner_config`` over what ``--config`` says already."""
-    for name, leaf, option in _options(deployment, program, "planner", problems):
+    for name, leaf, option in _options(deployment, program.options, "planner", problems):
         if option.secret and not str(leaf.value).startswith("$("):
             message = f"DynConfig.planner_config.{name} holds a secret, which manifests must not"
             found = Diagnostic("VS627", message, leaf.at, option.secret)
@@ -133,18 +133,19 @@ def planner(deployment: Deployment, program: Program, parts: Parts, problems: Co
 
 
 def _options(
-    deployment: Deployment, program: Program, what: str, problems: Collector
+    deployment: Deployment, known: Mapping[str, tuple[Option, ...]], what: str, problems: Collector
 ) -> Iterator[tuple[str, Leaf, Option]]:
-    """The given options of *program*, each as this release has it; others are problems."""
+    """The options given of those *known*, each as this release has it; others are problems."""
     release = deployment.dynamo_version
     for name, leaf in entries(deployment.config, f"DynConfig.{what}_config").items():
         if leaf.value is None:
             continue
         key = f"DynConfig.{what}_config.{name}"
-        spellings = program.options.get(name)
+        spellings = known.get(name)
         if spellings is None:
-            hint = did_you_mean(name, program.options) or f"known: {', '.join(program.options)}"
-            problems.error("VS442", f"unknown {what} option {key}", leaf.at, hint)
+            hint = did_you_mean(name, known) or f"known: {', '.join(known)}"
+            code = "VS456" if what == "kvbm" else "VS442"
+            problems.error(code, f"unknown {what} option {key}", leaf.at, hint)
             continue
         option = next((item for item in spellings if item.releases.hold(release, None)), None)
         if option is None:
@@ -173,16 +174,10 @@ def block_manager(deployment: Deployment, role: str, parts: Parts, problems: Col
     """``DynConfig.kvbm_config`` to variables of the workers that compute prompts."""
     if role not in ("agg", "prefill"):
         return
-    known = kvbm_variables()
-    for name, leaf in entries(deployment.config, "DynConfig.kvbm_config").items():
-        key = f"DynConfig.kvbm_config.{name}"
-        if name not in known:
-            hint = did_you_mean(name, known) or f"known: {', '.join(known)}"
-            problems.error("VS456", f"unknown option {key}", leaf.at, hint)
-        elif leaf.value is not None:
-            variable, at = known[name]
-            value = words.plain_text(leaf.value)
-            parts.env[variable] = words.mapped(value, at, f"{name} → {variable}", (key, leaf))
+    for name, leaf, option in _options(deployment, kvbm_options(), "kvbm", problems):
+        text, key = f"{name} → {option.env}", f"DynConfig.kvbm_config.{name}"
+        value = words.plain_text(leaf.value)
+        parts.env[option.env] = words.mapped(value, option.at, text, (key, leaf))
 
 
 def check(deployment: Deployment, program: Program, scope: Scope, problems: Collector) -> None:

@@ -58,13 +58,14 @@ class Step:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Option:
-    """One spelling of a program's option: a value flag, or the flags for on and off.
+    """One spelling of a program's option: a value flag, or the flags for on and off, or a variable.
 
-    An option of the planner has no flag: all of them stand in one ``--config``. *secret* says where a
+    An option of the planner has none of them: all stand in one ``--config``. *secret* says where a
     secret belongs instead.
     """
 
     flag: str
+    env: str
     on: str | None
     off: str | None
     secret: str
@@ -133,10 +134,10 @@ def program(name: str) -> Program:
 
 
 @cache
-def kvbm_variables() -> Mapping[str, tuple[str, Position]]:
-    """Options of ``DynConfig.kvbm_config``: the variable that says each, and where that is written."""
+def kvbm_options() -> Mapping[str, tuple[Option, ...]]:
+    """Options of ``DynConfig.kvbm_config``, each with the variable that says it."""
     whole = _map(_map(facts.positioned("wiring.yaml"))["kvbm"].node)
-    return {name: (to_plain(entry.node), entry.node.at) for name, entry in whole.items()}
+    return {name: (_option(entry.node),) for name, entry in whole.items()}
 
 
 @cache
@@ -209,6 +210,7 @@ def _option(node: Node) -> Option:
     entries = _map(node)
     return Option(
         flag=_plain(entries, "flag", ""),
+        env=_plain(entries, "env", ""),
         on=_plain(entries, "on"),
         off=_plain(entries, "off"),
         secret=_plain(entries, "secret", ""),
