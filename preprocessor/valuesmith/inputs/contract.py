@@ -45,6 +45,7 @@ class Key:
     secret: bool = False
     nulls: str = ""
     folder: bool = False
+    item_name: str = ""
     aliases: tuple[tuple[str, str], ...] = ()
     meant: tuple[str, ...] = ()
 

@@ -68,6 +68,8 @@ def _key(key: Key) -> dict[str, Any]:
         return {**schema, "enum": ["", None]}
     if key.type.startswith("list["):
         item = _limited(key, key.type[5:-1])
+        if key.item_name:
+            item["properties"] = {"name": {"type": "string", "pattern": f"^({key.item_name})?$"}}
         schema |= {"type": ["array", "null"], "items": item}
     elif key.type != "any":
         single = _limited(key, key.type)

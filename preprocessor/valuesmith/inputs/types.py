@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from valuesmith.diagnostics import Position, choices_hint
+from valuesmith.diagnostics import Position, as_yaml, choices_hint
 from valuesmith.inputs.contract import Key
 from valuesmith.load import Map, Node, Scalar, Sequence_, disagreement, to_plain
 from valuesmith.load.scalars import read_plain
@@ -88,8 +89,19 @@ def _list(key: Key, node: Node, name: str, report: Report) -> tuple[bool, Any]:
             sound = False
         else:
             sound &= _within(key, value, f"{name}.{index}", item.at, report)
+            sound &= not key.item_name or _named(key, item, f"{name}.{index}", report)
             values.append(value)
     return sound, values
+
+
+def _named(key: Key, item: Node, name: str, report: Report) -> bool:
+    entry = item.entries.get("name") if isinstance(item, Map) else None
+    node = entry.node if entry is not None else None
+    if not isinstance(node, Scalar) or not node.text or re.fullmatch(key.item_name, node.text):
+        return True  # a name that is missing is told by whoever needs it
+    problem = f"{name}.name {as_yaml(node.text)} has characters that no such name may have"
+    report("VS130", problem, node.at, f"it has the form {key.item_name}")
+    return False
 
 
 _PLURAL = {"text": "texts", "integer": "whole numbers", "map": "mappings"}
