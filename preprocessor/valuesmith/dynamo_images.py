@@ -51,15 +51,33 @@ def runtime(tree: Tree, backend: str, dynamo: Leaf, image: Leaf | None, problems
         )
         return image.because("derived", default, f"follows Dynamo {dynamo.value}")
     named = named_backend(reference)
-    tagged = of_tag if ours else None
-    if (named and named != backend) or (tagged and tagged != dynamo.value):
+    if named and named != backend:
         problems.warning(
             "VS227",
             f"image {image.value} does not look like {backend} of Dynamo {dynamo.value}",
             image.at,
             "the flags are made for the release; give --dynamo-version or --backend to match",
         )
+    elif named and (ours or tree.value("target") in RUN_BY):
+        _tell_other_release("image", image, reference, str(dynamo.value), problems)
     return image
+
+
+def _tell_other_release(
+    what: str, image: Leaf, reference: Reference, dynamo: str, problems: Collector
+) -> None:
+    """Warn when the tag of *image* names a Dynamo release, known or not, other than *dynamo*."""
+    known = facts.releases()
+    number = known.number_of_tag(reference.tag)
+    if number is None or number == known.image_tag(dynamo):
+        return
+    fitting = f"--dynamo-version {number}" if known.of_tag(reference.tag) else "--dynamo-version"
+    problems.warning(
+        "VS227",
+        f"{what} {image.value} is Dynamo {number} by its tag, but everything is made for Dynamo {dynamo}",
+        image.at,
+        f"give {fitting}, or an image of Dynamo {dynamo}",
+    )
 
 
 def check_engine(backend: str, engine: Leaf, image: Leaf, problems: Collector) -> None:
@@ -141,6 +159,8 @@ def planner(
     of_tag = facts.releases().of_tag(reference.tag)
     ours = reference.name == PLANNER_IMAGE or runtime_backend(reference) == backend
     if not (ours and of_tag) or (of_tag == tag and (reference.name == PLANNER_IMAGE) == split):
+        if named_backend(reference) or reference.repository.endswith("dynamo-planner"):
+            _tell_other_release("planner image", image, reference, release, problems)
         return image
     problems.note(
         "VS226",

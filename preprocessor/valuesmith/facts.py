@@ -134,11 +134,13 @@ class Releases:
 
     def of_tag(self, tag: str) -> str | None:
         """The known release that an image tag such as ``1.2.0-cuda13`` names, or ``None``."""
+        release = self.number_of_tag(tag)
+        return release if release is not None and self._row(release) else None
+
+    def number_of_tag(self, tag: str) -> str | None:
+        """The release number, known or not, that an image tag begins with, as :meth:`image_tag` spells it."""
         match = _BASE.fullmatch(tag)
-        if match is None:
-            return None
-        release = match[1] + (match[2] or "")
-        return release if self._row(release) else None
+        return self.image_tag(match[1] + (match[2] or "")) if match is not None else None
 
     def check_engine(self, backend: str, release: str, at: Position | None = None) -> None:
         """Raise :class:`ConfigError` unless *release* is a number, and not older than we speak for."""

@@ -561,6 +561,49 @@ def test_a_default_image_that_holds_another_engine_is_told(backend, release, eng
     assert f" {held}," in told.message
 
 
+OTHERS = ("registry.corp.example/ai/{}:1.3.1", "registry.corp.example/{}:v1.3.0-x", "{ours}:1.9.9")
+OURS = {
+    "vllm": "vllm-runtime",
+    "sglang": "sglang-runtime",
+    "trtllm": "tensorrtllm-runtime",
+    "planner": "dynamo-planner",
+}
+
+
+@pytest.mark.parametrize("release", ["1.2.1", "1.6.1"])
+@pytest.mark.parametrize("shape", OTHERS)
+@pytest.mark.parametrize("whose", OURS)
+def test_an_image_whose_tag_names_another_release_is_told(whose, shape, release):
+    image = shape.format(OURS[whose], ours=f"nvcr.io/nvidia/ai-dynamo/{OURS[whose]}")
+    if whose == "planner":
+        given = source(release=release, DynConfig=PLANNER, K8sConfig={"k8s_planner_image": image})
+    else:
+        given = source(whose, release, K8sConfig={"k8s_image": image})
+    (told,) = [item for item in resolved(given).diagnostics if item.code == "VS227"]
+    number = image.rpartition(":")[2].removeprefix("v").removesuffix("-x")
+    assert told.severity == "warning"
+    assert f"{image} is Dynamo {number} by its tag" in told.message
+    assert f"for Dynamo {release}" in told.message
+    assert ("--dynamo-version 1.3" in told.hint) == number.startswith("1.3")
+
+
+@pytest.mark.parametrize(
+    ("image", "release"),
+    [
+        ("team/vllm-runtime:1.6.1-mine", "1.6.1"),
+        ("team/vllm-runtime:v1.6.1", "1.6.1"),
+        ("team/vllm-runtime:nightly", "1.6.1"),
+        # Tags count something else, or the release has two spellings.
+        ("team/engine:2.0.0", "1.6.1"),
+        ("team/vllm-runtime:1.3.0", "1.3.0.post1"),
+        ("team/vllm-runtime:1.3.0.post1", "1.3.0"),
+    ],
+)
+def test_an_image_that_may_be_of_the_release_is_not_doubted(image, release):
+    given = source("vllm", release, K8sConfig={"k8s_image": image})
+    assert not [text for text in found(given, "warning") if text.startswith("VS227")]
+
+
 def test_an_image_that_may_hold_any_engine_is_not_doubted():
     fits = agg("vllm", "1.6.1", backend_version="0.31.0")
     own = agg("vllm", "1.6.1", backend_version="0.20.1", K8sConfig={"k8s_image": "team/engine:7"})
