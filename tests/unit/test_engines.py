@@ -214,6 +214,12 @@ def test_flags_given_twice_in_any_spelling() -> None:
     ]
 
 
+def test_an_abbreviation_is_told_with_what_it_stands_for() -> None:
+    assert said("dynamo.vllm", "--max-num-seqs", "8", "--max-num-seq", "16") == [
+        "VS425 --max-num-seq (read as --max-num-seqs) is given twice | first as --max-num-seqs 8"
+    ]
+
+
 def test_flags_that_may_be_repeated_are_not_reported() -> None:
     assert not problems("vllm.serve", "m", "--middleware", "a.b", "--middleware", "c.d")
 

@@ -634,6 +634,7 @@ def test_what_people_call_a_key_leads_to_it_from_where_they_are() -> None:
     assert hint("K8sConfig", "model-id") == "did you mean ServiceConfig.model_path?"
     assert hint("Workers", "decode", "replicas") == "did you mean WorkerConfig.decode_workers?"
     assert hint("image") == "did you mean K8sConfig.k8s_image?"
+    assert hint("workers", "agg", "max_batch_size") == "did you mean Workers?"
 
 
 def test_no_key_is_called_what_one_beside_it_is() -> None:

@@ -15,6 +15,9 @@ def hint_for(
 ) -> str:
     """A hint for the unknown key *name* of *section*: what is meant by it, where it belongs, or what is spelled
     like it. *spelled* tells which parameters of a worker an engine knows by a word."""
+    alike = _closest(name, section.children)
+    if alike and alike[0].casefold() == name.casefold():
+        return f"did you mean {alike[0]}?"
     meant = _meant(contract, section, name)
     if meant:
         return f"did you mean {', '.join(meant)}?"

@@ -185,7 +185,9 @@ def _repeated(line: Line, command: Command) -> list[tuple[int, Diagnostic]]:
             continue
         if use.flag.repeats:
             continue
-        text = f"{use.word} is given twice{_of(command)}"
+        cut = use.flag.name != use.word and use.flag.name.startswith(use.word)
+        meaning = f" (read as {use.flag.name})" if cut else ""
+        text = f"{use.word}{meaning} is given twice{_of(command)}"
         other = first.word + (f" {' '.join(first.values)}" if first.values else "")
         hint = f"first as {other}" + (f" at {place}" if (place := command.place(first.index)) else "")
         found.append((use.index, Diagnostic("VS425", text, command.place(use.index), hint)))
