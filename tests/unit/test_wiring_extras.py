@@ -276,7 +276,10 @@ def test_tensorrt_llm_encode_workers(dynamo: str) -> None:
     assert encode["extra-engine-args"] == "/workspace/engine_configs/encode_config.yaml"
     component = "encode" if since(dynamo, "1.3.0") else "tensorrt_llm_encode"
     assert prefill["encode-endpoint"] == f"dyn://serving-vision.{component}.generate"
-    assert "encode-endpoint" not in decode
+    # The operator gives workers a namespace with a hash from 1.0 on; an encoder must be where the others look.
+    assert encode.get("endpoint") == (prefill["encode-endpoint"] if since(dynamo, "1.0.0") else None)
+    assert not {"encode-endpoint", "endpoint"} & decode.keys()
+    assert "endpoint" not in prefill
     assert {role["modality"] for role in (encode, prefill, decode)} == {"multimodal"}
 
 

@@ -32,6 +32,7 @@ start encode-0 env \
   NCCL_CUMEM_ENABLE=1 \
   python3 -m dynamo.trtllm \
   --disaggregation-mode encode \
+  --endpoint dyn://serving-golden-disagg.encode.generate \
   --extra-engine-args /workspace/engine_configs/encode_config.yaml \
   --modality multimodal \
   --model-path example-org/dense-32b \
@@ -44,6 +45,7 @@ start encode-1 env \
   NCCL_CUMEM_ENABLE=1 \
   python3 -m dynamo.trtllm \
   --disaggregation-mode encode \
+  --endpoint dyn://serving-golden-disagg.encode.generate \
   --extra-engine-args /workspace/engine_configs/encode_config.yaml \
   --modality multimodal \
   --model-path example-org/dense-32b \
