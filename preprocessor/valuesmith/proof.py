@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,19 @@ from typing import Any
 from valuesmith import topology, validate
 from valuesmith.artifacts import MANIFEST, Rendering
 from valuesmith.diagnostics import Collector, Diagnostic, Position
+from valuesmith.load import masked
 from valuesmith.records import dataclass, replace
 from valuesmith.report import Checked
 from valuesmith.tree import Tree, scalars
 from valuesmith.validate import commands, kubernetes, pods, processes, rendered
 from valuesmith.validate import manifest as manifests
 from valuesmith.validate.prerequisites import prerequisites
+
+SECRET = "VS627"
+# Entries of lists that people write are known by their names.
+_ENTRY = re.compile(
+    r"(?:\b(?:env|volumes|volumeMounts|initContainers)\[|environment variable )([^\]\s]+)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +111,14 @@ def _commands(rendering: Rendering, wishes: Wishes) -> tuple[list[Diagnostic], i
     return found, sum(word.startswith("--") for words in looked_at for word in words)
 
 
+def _same_line(first: Position, second: Position | None) -> bool:
+    return second is not None and (first.file, first.line) == (second.file, second.line)
+
+
+def _is_key(at: Position | None) -> bool:
+    return at is not None and at.text[at.column - 1 + at.width :].startswith(":")
+
+
 def _text_at(at: Position | None) -> str:
     return at.text[at.column - 1 :][: at.width].strip("\"' ") if at is not None else ""
 
@@ -112,15 +128,24 @@ def _placed(found: Iterable[Diagnostic], rendering: Rendering) -> list[Diagnosti
 
     What was rendered is not written when it is wrong, so that a place in it helps nobody.
     """
-    given = _given(rendering.resolved.deployment.config)
+    config = rendering.resolved.deployment.config
+    given, keys = _given(config), _given_keys(config)
     ours = {MANIFEST, *rendering.files}
     placed: dict[tuple[str, str], Diagnostic] = {}
     for item in found:
         at = item.at if item.at is not None and item.at.file in ours else None
         text = _text_at(at)
-        near = {place for value, place in given if _says(text, value)}
+        near = {place for value, place in (keys if _is_key(at) else given) if _says(text, value)}
+        if at is not None and len(near) != 1 and (entry := _ENTRY.search(item.message)):
+            near = {place for value, place in given if value == entry[1]}
         if len(near) == 1:
             item = replace(item, at=near.pop())
+            if item.code == SECRET:
+                # The line of an entry's name may hold its value.
+                beside = [
+                    t for t, place in given if _same_line(place, item.at) and t not in item.message
+                ]
+                (item,) = masked([item], beside)
             placed.setdefault((item.code, str(item.at)), item)
         else:
             placed.setdefault((item.code, f"{item.at} {item.message}"), item)
@@ -140,6 +165,18 @@ def _given(config: Tree) -> list[tuple[str, Position]]:
         if leaf.is_user
         for path, text in scalars(leaf.value)
         if isinstance(text, str) and (place := leaf.place(path)) is not None
+    ]
+
+
+def _given_keys(config: Tree) -> list[tuple[str, Position]]:
+    """Every key inside of what people gave, with the place of its value."""
+    return [
+        (str(part), place)
+        for leaf in config.values()
+        if leaf.is_user
+        for path, place in leaf.inner.items()
+        for part in path[-1:]
+        if isinstance(part, str)
     ]
 
 
