@@ -24,6 +24,7 @@ _ITEM_KEYS = ("name", "mountPath", "key", "containerPort", "port", "topologyKey"
 _SHOWN_LINES = 40
 _LONGEST = 100
 _BASE = "base/kustomization.yaml"
+_ROUTER = "router.values.yaml"
 
 
 class _Named(dict[Any, Any]):
@@ -62,12 +63,15 @@ def like(rendering: Rendering, head: str, folder: Files) -> tuple[dict[str, byte
     plain = of_rendering(rendering)
     if _BASE in folder and _BASE not in plain:
         made = formats.folder(rendering, head, formats.Wanted()).files
-        return _below(made, "base/"), {n: c for n, c in folder.items() if n.startswith("base/")}
+        return _of_base({n: file.content for n, file in made.items()}), _of_base(folder)
     if "k8s_deploy.json" in folder:
         plain = {name: file.content for name, file in formats.json_files(rendering).items()}
     elif "values.yaml" in folder and "k8s_deploy.yaml" not in folder and "kustomization.yaml" in folder:
         values = writer.yaml_text(rendering.resolved.values, [head]).encode()
-        return {"values.yaml": values}, {"values.yaml": folder["values.yaml"]}
+        # Flux has the router's values elsewhere; a chart that Kustomize runs has them beside its own.
+        beside = {n: c for n, c in plain.items() if n == _ROUTER and n in folder}
+        ours = {"values.yaml": values, **beside}
+        return ours, {name: folder[name] for name in ours}
     ours = {n: c for n, c in folder.items() if n in plain or ("/" not in n and writer.is_ours(c))}
     ours.pop("unmarked.yaml", None)
     if not ours:
@@ -76,8 +80,8 @@ def like(rendering: Rendering, head: str, folder: Files) -> tuple[dict[str, byte
     return plain, ours
 
 
-def _below(files: Mapping[str, writer.File], start: str) -> dict[str, bytes]:
-    return {name: file.content for name, file in files.items() if name.startswith(start)}
+def _of_base(files: Files) -> dict[str, bytes]:
+    return {name: text for name, text in files.items() if name.startswith("base/") or name == _ROUTER}
 
 
 def compare(old: Files, new: Files) -> list[str]:

@@ -16,7 +16,8 @@ from valuesmith.diagnostics import ConfigError, Diagnostic
 from valuesmith.records import dataclass
 from valuesmith.tree import Leaf
 
-ROUTER_VALUES = "router.values.yaml"
+# The values of llm-d's router, by the form that they are written in.
+ROUTER_VALUES = ("router.values.yaml", "router.values.json")
 MOST_CHANGES = 3
 
 
@@ -45,7 +46,10 @@ def rendered(
     removed: Iterable[str],
     apply: str = "",
 ) -> list[str]:
-    """The lines that ``render`` prints when it is done; *apply* is the next command, with ``{}`` for the folder."""
+    """The lines that ``render`` prints when it is done; *apply* is the next command, with ``{}`` for the folder.
+
+    The files of *rendering* are those that were written.
+    """
     deployment = rendering.resolved.deployment
     lines = [
         f"render  {' '.join(inputs)} → {output} ({made_for(deployment)})",
@@ -66,10 +70,21 @@ def rendered(
     lines += [f"  removed: {name} (no longer made)" for name in removed]
     following = apply.replace("{}", _here(Path(output))) or next_command(rendering, output)
     lines.append(f"  next:    {following}")
-    router = "" if apply else router_command(rendering, output)
-    if router:
-        lines.append(f"  then:    {router}")
-    return lines
+    return lines + _router(rendering, output)
+
+
+def _router(rendering: Rendering, output: str) -> list[str]:
+    """How llm-d's router is installed, or that its values were not written, where it is the way in."""
+    deployment = rendering.resolved.deployment
+    if not deployment.target.startswith("llm-d"):
+        return []
+    from valuesmith.targets.llmd import router
+
+    written = next((name for name in ROUTER_VALUES if name in rendering.files), "")
+    command = router.install(deployment, _here(Path(output) / written))
+    if command and not written:
+        return [f"  missing: {ROUTER_VALUES[0]}, for llm-d's router; --format yaml writes it"]
+    return [f"  then:    {command}"] if command else []
 
 
 def changed_by_rules(deployment: Deployment) -> list[str]:
@@ -153,15 +168,6 @@ def next_command(rendering: Rendering, output: str) -> str:
     if target == "llm-d-kustomize":
         return f"kubectl apply -k {_here(folder)}"
     return f"kubectl apply -f {_here(folder / MANIFEST)}"
-
-
-def router_command(rendering: Rendering, output: str) -> str:
-    """The command that installs llm-d's router, where clients reach the model servers through it; else nothing."""
-    if ROUTER_VALUES not in rendering.files:
-        return ""
-    from valuesmith.targets.llmd import router
-
-    return router.install(rendering.resolved.deployment, _here(Path(output) / ROUTER_VALUES))
 
 
 def _here(path: Path) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 from valuesmith import artifacts, formats, proof, report, writer
 from valuesmith.artifacts import Rendering
 from valuesmith.cli import options, written
+from valuesmith.records import replace
 from valuesmith.report import Checked
 from valuesmith.writer import Artifacts, stale
 
@@ -71,6 +72,7 @@ def _folder(
         return written.compared(stale.folder(ours, output), given)
     options.spare(inputs, given, [Path(output, name) for name in ours.files])
     removed = writer.write(ours, output, given["force"])
-    for line in report.rendered(rendering, checked, inputs, output, removed, apply):
+    written_now = replace(rendering, files=ours.files)
+    for line in report.rendered(written_now, checked, inputs, output, removed, apply):
         console.say(line)
     return 0

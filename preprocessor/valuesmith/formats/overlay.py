@@ -27,6 +27,8 @@ BASE = "base"
 OPENAPI = "openapi"
 TAKE_OVER = "Yours as soon as you remove the line above: valuesmith then leaves this file as it is."
 _SCRIPTS = (".sh",)
+# Values of another chart: they lie in the folder, and Kustomize takes nothing of them.
+ROUTER = "router.values.yaml"
 
 Plain = dict[str, Any]
 
@@ -74,7 +76,8 @@ def folder(rendering: Rendering, head: str, wanted: Wanted) -> Overlay:
     if not wanted.shared:
         files |= parts
     for name, file in rendering.files.items():
-        if rendering.resolved.deployment.target == "fpm" and name.endswith(_SCRIPTS):
+        script = rendering.resolved.deployment.target == "fpm" and name.endswith(_SCRIPTS)
+        if script or name == ROUTER:
             files[name] = file
     command = "kubectl apply -k {}"
     if wanted.charts:
