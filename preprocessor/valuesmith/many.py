@@ -63,7 +63,8 @@ class Recipe:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of a job. *problems* are diagnostics as JSON has them, errors first."""
+    """What came of a job. *problems* are diagnostics as JSON has them, errors first; *called* is
+    ``NAMESPACE/NAME``, which two deployments of one cluster cannot share."""
 
     name: str
     inputs: tuple[str, ...]
@@ -74,6 +75,7 @@ class Outcome:
     nodes: int | None = None
     files: tuple[str, ...] = ()
     problems: tuple[Mapping[str, object], ...] = ()
+    called: str = ""
 
     @property
     def failed(self) -> bool:
@@ -253,6 +255,7 @@ def _made(job: Job, recipe: Recipe) -> Outcome:
         nodes,
         tuple(rendering.files) if status == DONE else (),
         tuple(_told(item) for item in sorted(found, key=lambda item: not item.is_error)),
+        f"{resolved.namespace}/{resolved.name}",
     )
 
 
@@ -292,6 +295,7 @@ def _row(outcome: Outcome) -> dict[str, Any]:
         "inputs": list(outcome.inputs),
         "status": outcome.status,
         "target": outcome.target,
+        "called": outcome.called,
         "release": outcome.release,
         "gpus": outcome.gpus,
         "nodes": outcome.nodes,

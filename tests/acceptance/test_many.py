@@ -256,6 +256,18 @@ def test_files_of_others_are_never_overwritten(tmp_path: Path) -> None:
     assert (tmp_path / "out" / "report.json").read_text() == "{}"
 
 
+def test_deployments_that_one_cluster_cannot_have_together_are_told(tmp_path: Path) -> None:
+    own = GOOD + "K8sConfig: {name: own}\n"
+    inputs(tmp_path, results__a=GOOD, results__b=GOOD, results__c=own, results__d=BAD)
+    done = render(tmp_path, "--each", "results/*/generator_config.yaml", "-o", "out")
+    assert (
+        "2 are called dynamo-agg in namespace dynamo: one cluster can have one of them" in done.stderr
+    )
+    assert "are called own" not in done.stderr
+    called = [row["called"] for row in report(tmp_path)["deployments"]]
+    assert called == ["dynamo/dynamo-agg", "dynamo/dynamo-agg", "dynamo/own", ""]
+
+
 def test_an_input_is_never_written_over_not_even_by_force(tmp_path: Path) -> None:
     path = tmp_path / "out" / "mine" / "values.yaml"
     path.parent.mkdir(parents=True)

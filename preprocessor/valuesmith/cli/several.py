@@ -8,6 +8,7 @@ import json
 import os
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -125,8 +126,17 @@ def _show(outcomes: Sequence[Outcome], console: Console, report: str) -> None:
     counts = {name: sum(item.status == name for item in outcomes) for name in _WORDS}
     parts = [f"{count} {_WORDS[name]}" for name, count in counts.items() if count]
     console.say(f"  {'   '.join(parts) or 'nothing to do'}{report}")
-    for line in _places([outcome for outcome in outcomes if outcome.failed]):
+    for line in (*_shared(outcomes), *_places([outcome for outcome in outcomes if outcome.failed])):
         console.say(line)
+
+
+def _shared(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    """Names that several deployments have, as search results of one model do."""
+    counts = Counter(outcome.called for outcome in outcomes if outcome.called and not outcome.failed)
+    for called, count in sorted(counts.items()):
+        namespace, _, name = called.rpartition("/")
+        if count > 1:
+            yield f"  {count} are called {name} in namespace {namespace}: one cluster can have one of them (K8sConfig.name)"
 
 
 def _places(failed: Sequence[Outcome]) -> Iterator[str]:
