@@ -110,3 +110,24 @@ def test_the_head_follows_release_and_address() -> None:
     made = local.run_scripts(found.deployment, "# made")
     expected = "HEAD_NODE_IP, the address of node 0, when it is not the one below"
     assert needs(made["run_1.sh"])[-1] == expected
+
+
+@pytest.mark.parametrize("backend", ["vllm", "sglang", "trtllm"])
+def test_the_telemetry_of_each_rank_on_a_host_has_a_port_of_its_own(backend: str) -> None:
+    given = {
+        **MODEL,
+        "SlaConfig": {"isl": 1000, "osl": 100},
+        "K8sConfig": {"transport": "efa"},
+        "WorkerConfig": {"prefill_workers": 300, "decode_workers": 4},
+        "Workers": {
+            role: {"tensor_parallel_size": 2, "max_batch_size": 8} for role in ("prefill", "decode")
+        },
+    }
+    found = resolving.resolved(given, backend=backend, dynamo_version="1.6.1")
+    made = local.run_scripts(found.deployment, "# made")
+    assert len(made) == 76
+    for script in made.values():
+        first = [int(port) for port in re.findall(r"NIXL_TELEMETRY_PROMETHEUS_PORT=(\d+)", script)]
+        ports = [port + rank for port in first for rank in range(2)]
+        assert len(set(ports)) == len(ports) == 8
+        assert max(ports) < 20081

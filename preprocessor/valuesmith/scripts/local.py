@@ -21,6 +21,7 @@ MASTER_PORT = 29500
 DP_PORT = 13445
 MOST_ON_A_HOST = 256
 EVENT_PORT = "DYN_VLLM_KV_EVENT_PORT"
+TELEMETRY_PORT = "NIXL_TELEMETRY_PROMETHEUS_PORT"
 KVBM_PORTS = {"DYN_KVBM_LEADER_ZMQ_PUB_PORT": 56001, "DYN_KVBM_LEADER_ZMQ_ACK_PORT": 56002}
 HEAD = '"$HEAD_NODE_IP"'
 NOWHERE = "0.0.0.0"
@@ -166,6 +167,9 @@ def _own_ports(
     index = placement.ordinal % MOST_ON_A_HOST
     env["DYN_SYSTEM_PORT"] = str(FIRST_SYSTEM_PORT + index)
     shift = index * _port_step(deployment)
+    if (telemetry := env.get(TELEMETRY_PORT, "")).isdecimal():
+        # From Dynamo 1.5 on each of up to eight ranks takes the next one; all stay below those of KV events.
+        env[TELEMETRY_PORT] = str(int(telemetry) + index % 64 * 8)
     # The block manager's events have the first of its ports and 1000.
     if any(name.startswith("DYN_KVBM_") for name in env):
         env |= {name: str(port + 2 * index) for name, port in KVBM_PORTS.items()}

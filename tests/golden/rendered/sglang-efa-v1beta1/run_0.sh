@@ -81,7 +81,7 @@ start prefill-1 env \
   NCCL_CUMEM_ENABLE=1 \
   NIXL_TELEMETRY_ENABLE=y \
   NIXL_TELEMETRY_EXPORTER=prometheus \
-  NIXL_TELEMETRY_PROMETHEUS_PORT=19090 \
+  NIXL_TELEMETRY_PROMETHEUS_PORT=19098 \
   PATH=/opt/amazon/efa/bin:/opt/amazon/openmpi/bin:/opt/dynamo/venv/bin:/usr/local/nvidia/bin:/usr/local/cuda/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
   SGLANG_DISAGGREGATION_NIXL_BACKEND=LIBFABRIC \
   python3 -m dynamo.sglang \

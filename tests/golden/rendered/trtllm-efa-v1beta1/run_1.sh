@@ -43,7 +43,7 @@ start decode-0 env \
   NCCL_CUMEM_ENABLE=1 \
   NIXL_TELEMETRY_ENABLE=y \
   NIXL_TELEMETRY_EXPORTER=prometheus \
-  NIXL_TELEMETRY_PROMETHEUS_PORT=19090 \
+  NIXL_TELEMETRY_PROMETHEUS_PORT=19106 \
   PATH=/opt/amazon/efa/bin:/opt/amazon/openmpi/bin:/opt/dynamo/venv/bin:/usr/local/nvidia/bin:/usr/local/cuda/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
   python3 -m dynamo.trtllm \
   --disaggregation-mode decode \
