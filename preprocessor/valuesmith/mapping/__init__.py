@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from valuesmith.deployment import Deployment, Process, Role
 from valuesmith.diagnostics import Collector
-from valuesmith.mapping import engine_flags, wire
+from valuesmith.mapping import engine_flags, handover, wire
 from valuesmith.mapping.engine_args import lay_engine_args
 from valuesmith.mapping.parameters import Mapper
 from valuesmith.mapping.scope import Scope, role_facts, shared_facts
@@ -59,6 +59,7 @@ def apply(deployment: Deployment, table: Table) -> Deployment:
         )
         for role in deployment.roles
     )
+    handover.check(replace(deployment, roles=roles), table, problems)
     services = {**deployment.services, "frontend": _frontend(deployment, whole, problems)}
     if shared["planner"].value:
         services["planner"] = _planner(deployment, whole, problems)
