@@ -97,8 +97,8 @@ def test_both_places_are_told():
     given = parted("vllm", {"kv_cache_dtype": "fp8"}, {"kv_cache_dtype": "auto"})
     (item,) = [item for item in resolved(given).diagnostics if item.code == "VS457"]
     assert item.at is not None
-    lines = item.at.source.lines
-    (first, second) = [number for number, line in enumerate(lines, 1) if "kv_cache_dtype" in line]
+    lines = [line.strip() for line in item.at.source.lines]
+    first, second = (lines.index(f'kv_cache_dtype: "{name}"') + 1 for name in ("fp8", "auto"))
     assert f"prefill fp8 (<mapping>:{first}:" in item.message
     assert f"decode auto (<mapping>:{second}:" in item.message
     assert (item.severity, item.at.line) == ("warning", second)
