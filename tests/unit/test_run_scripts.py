@@ -131,3 +131,12 @@ def test_the_telemetry_of_each_rank_on_a_host_has_a_port_of_its_own(backend: str
         ports = [port + rank for port in first for rank in range(2)]
         assert len(set(ports)) == len(ports) == 8
         assert max(ports) < 20081
+
+
+def test_no_planner_is_told_of_load_on_hosts() -> None:
+    given = resolving.merged(MODEL, {"Workers": WORKERS, "DynConfig": {"planner_config": {}}})
+    found = resolving.resolved(given, backend="vllm", dynamo_version="1.1.1")
+    assert found.values["workers"]["decode"]["env"]["DYN_FORWARDPASS_METRIC_PORT"] == "20380"
+    made = local.run_scripts(found.deployment, "# made")
+    assert made
+    assert not [name for name, script in made.items() if "FORWARDPASS" in script]

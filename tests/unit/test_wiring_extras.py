@@ -125,6 +125,27 @@ def test_the_first_planners_start_with_aggregated_workers_when_they_scale_by_loa
         )
 
 
+@pytest.mark.parametrize("dynamo", [r for r in RELEASES if since(r, "1.0.0")])
+@pytest.mark.parametrize("names", [("agg",), ("prefill", "decode")])
+@pytest.mark.parametrize("asked", [True, False])
+def test_workers_tell_a_planner_their_load(dynamo: str, names: tuple[str, ...], asked: bool) -> None:
+    # Forward-pass metrics: by a variable, which the operator sets from 1.2 on; TensorRT-LLM follows it from 1.6 on.
+    config: dict[str, Any] = {"DynConfig.planner_config": {}} if asked else {}
+    for name in names:
+        vllm = started(made("vllm", {role: {} for role in names}, dynamo=dynamo, config=config), name)
+        ours = asked and since(dynamo, "1.1.0") and not since(dynamo, "1.2.0")
+        assert env(vllm).get("DYN_FORWARDPASS_METRIC_PORT") == ("20380" if ours else None)
+        trtllm = started(
+            made("trtllm", {role: {} for role in names}, dynamo=dynamo, config=config), name
+        )
+        told = {flag for flag in flags(trtllm) if flag.startswith("publish")}
+        if not asked or not since(dynamo, "1.2.0") or since(dynamo, "1.6.0"):
+            assert told == set()
+        else:
+            old, new = "publish-events-and-metrics", "publish-kv-events"
+            assert told == {new if since(dynamo, "1.3.0") else old}
+
+
 @pytest.mark.parametrize("dynamo", [r for r in RELEASES if not since(r, "1.0.0")])
 def test_a_planner_is_refused_below_1_0(dynamo: str) -> None:
     with pytest.raises(ConfigError) as caught:

@@ -121,6 +121,7 @@ def _worker(deployment: Deployment, placement: Placement) -> dict[str, Any]:
         raise AssertionError(f"{role.name} has not been mapped")
     flags: dict[str, Any] = {name: leaf.value for name, leaf in process.args.items()}
     env = _namespace(deployment) | {name: str(leaf.value) for name, leaf in process.env.items()}
+    env.pop("DYN_FORWARDPASS_METRIC_PORT", None)  # No planner runs on hosts.
     env |= _users_env(deployment)
     _own_ports(deployment, placement, flags, env)
     devices = ",".join(str(device) for device in placement.devices)
