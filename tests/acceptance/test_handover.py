@@ -102,3 +102,11 @@ def test_both_places_are_told():
     assert f"prefill fp8 (<mapping>:{first}:" in item.message
     assert f"decode auto (<mapping>:{second}:" in item.message
     assert (item.severity, item.at.line) == ("warning", second)
+
+
+def test_the_place_of_an_extra_word_is_told():
+    extra = {"extra_cli_args": ["--kv-cache-dtype", "fp8"]}
+    given = parted("vllm", {"kv_cache_dtype": "auto"}, extra)
+    (item,) = [item for item in resolved(given).diagnostics if item.code == "VS457"]
+    assert item.at is not None
+    assert item.at.text.strip() == '- "--kv-cache-dtype"'

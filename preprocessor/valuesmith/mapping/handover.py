@@ -83,7 +83,11 @@ def _stored(deployment: Deployment, role: Role, parameter: str, table: Table) ->
         named = ".".join((flag.name, *flag.path)) if flag is not None else ""
         if item.values and named.removeprefix(f"{engine_flags.DYNAMIC}.") == key:
             found = Leaf(item.values[0], process.extra_args[item.start].origin)
-    return Stored("", None) if found is None else Stored(words.plain_text(found.value), found.at)
+    if found is None:
+        return Stored("", None)
+    # What was mapped has its place in the mapping; people look for the parameter that they gave.
+    given = found if found.is_user else role.given.get(parameter)
+    return Stored(words.plain_text(found.value), given.at if given is not None else None)
 
 
 def _inside(leaf: Leaf | None, path: Path) -> Leaf | None:
