@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from dynamo_inputs import agg, source
+from dynamo_inputs import PARALLEL, agg, source
 from resolving import found, messages, refused, resolved, values
 
 from valuesmith import facts, topology
@@ -795,6 +795,20 @@ def test_flags_mode_leaves_no_engine_config():
 def test_flags_mode_below_1_1_is_refused():
     (text,) = messages(agg("trtllm", "1.0.2", K8sConfig={"k8s_engine_mode": "flags"}))
     assert text.endswith("K8sConfig.k8s_engine_mode flags needs Dynamo 1.1.0 or later")
+
+
+@pytest.mark.parametrize("mode", ["inline", "flags", "configmap", None])
+def test_another_engine_mode_than_asked_for_is_told(mode):
+    chosen = {"K8sConfig": {"k8s_engine_mode": mode}} if mode else {}
+    wide = {"prefill": dict(PARALLEL), "decode": {"tensor_parallel_size": 16}}
+    told = [text for text in found(source("trtllm", Workers=wide, **chosen), "note") if "VS569" in text]
+    assert bool(told) == (mode in ("inline", "flags"))
+    said = (
+        f"VS569 K8sConfig.k8s_engine_mode {mode} is for workers on one node, and decode spans several"
+    )
+    assert told in ([], [said])
+    narrow = found(source("trtllm", **chosen), "note")
+    assert not [text for text in narrow if "VS569" in text]
 
 
 def test_flags_mode_on_several_nodes_uses_a_config_map():

@@ -67,6 +67,7 @@ def notes(deployment: Deployment) -> Iterator[Diagnostic]:
         )
         hint = "the operator's Service and probes use that port"
         yield Diagnostic("VS578", message, port.at, hint, "note")
+    yield from _engine_mode_notes(deployment)
     image = config.leaf("K8sConfig.k8s_planner_image")
     if image is not None and image.is_user and image.value and PLANNER not in deployment.services:
         message = "K8sConfig.k8s_planner_image has no effect without a planner"
@@ -75,6 +76,24 @@ def notes(deployment: Deployment) -> Iterator[Diagnostic]:
     if version is not None and version.value == "v1beta1" and release(deployment) < (1, 2):
         message = f"K8sConfig.dgd_api_version is v1beta1, which Dynamo {deployment.dynamo_version} does not serve"
         yield Diagnostic("VS579", message, version.at, "it came with Dynamo 1.2.0", "warning")
+
+
+def _engine_mode_notes(deployment: Deployment) -> Iterator[Diagnostic]:
+    """That the engine config travels otherwise than somebody asked for."""
+    asked = deployment.config.leaf("K8sConfig.k8s_engine_mode")
+    used = dynamo_components.engine_mode(deployment)
+    if (
+        deployment.backend != "trtllm"
+        or asked is None
+        or not asked.is_user
+        or asked.value == used.value
+    ):
+        return
+    wide = " and ".join(role.name for role in deployment.roles if role.plan and role.plan.nodes > 1)
+    message = (
+        f"K8sConfig.k8s_engine_mode {asked.value} is for workers on one node, and {wide} spans several"
+    )
+    yield Diagnostic("VS569", message, asked.at, f"{used.value} is used: {used.origin.text}", "note")
 
 
 def release(deployment: Deployment) -> tuple[int, int]:
