@@ -236,6 +236,20 @@ def test_workers_of_one_host_share_no_port(tmp_path, dynamo, wide, router):
             assert script.count("KV_EVENT_PORT=") == script.count("start prefill-")
 
 
+@pytest.mark.parametrize("backend", ["vllm", "sglang", "trtllm"])
+@pytest.mark.parametrize("transport", ["nvlink", "ib", "efa"])
+def test_no_variable_gives_two_workers_of_one_host_the_same_port(tmp_path, backend, transport):
+    given = deepseek("1.6.1", {"tensor_parallel_size": 1}, {"tensor_parallel_size": 1})
+    resources = {"limits": {"vpc.amazonaws.com/efa": 1}}
+    pods = {"mainContainer": {"resources": resources}} if transport == "efa" else {}
+    given |= {"backend": backend, "K8sConfig": {"transport": transport, "worker_extra_pod_spec": pods}}
+    scripts = run_scripts(given, tmp_path / "out")
+    for script in scripts:
+        found = re.findall(r"(?m)^ +(\w*_PORT)=(\d+) ", script)
+        # Of one release; the master's port is that of the whole worker.
+        assert len(found) == len(set(found)) > 0, found
+
+
 @pytest.mark.parametrize("backend", ["vllm", "trtllm"])
 @pytest.mark.parametrize("dynamo", ["0.9.1", "1.6.1"])
 def test_block_managers_of_one_host_share_no_port(tmp_path, backend, dynamo):
