@@ -75,6 +75,17 @@ def version(release: str) -> Version:
 
 
 @cache
+def spelled(release: str) -> str:
+    """*release* as package indexes and tags write it: ``0.31`` is ``0.31.0``. Raises as :func:`version`."""
+    found = version(release)
+    numbers = [*found.release, 0, 0][: max(3, len(found.release))]
+    while len(numbers) > 3 and not numbers[-1]:
+        numbers.pop()
+    before, after = (".".join(map(str, part)) for part in (found.release, numbers))
+    return str(found).replace(before, after, 1)
+
+
+@cache
 def within(release: str, since: str | None, until: str | None) -> bool:
     """Whether *release* is *since* or later, and before *until*."""
     at = version(release)

@@ -104,7 +104,20 @@ def _given_engine(tree: Tree, backend: str) -> Leaf | None:
         release = release_of_image(str(leaf.value))
         if release is not None:
             return derived(release, f"the tag of {leaf.value}", (dotted(path), leaf), at=leaf.at)
-    return _given(tree, "backend_version")
+    return _spelled(_given(tree, "backend_version"))
+
+
+def _spelled(number: Leaf | None) -> Leaf | None:
+    """*number* as releases are spelled; what is no release number is told later."""
+    if number is None:
+        return None
+    try:
+        release = facts.spelled(str(number.value))
+    except ValueError:
+        return number
+    if release == number.value:
+        return number
+    return number.because("alias", release, f"{number.value} is release {release}")
 
 
 def _engine(tree: Tree, backend: str, dynamo: Leaf) -> Leaf:

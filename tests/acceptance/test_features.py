@@ -614,6 +614,32 @@ def test_an_image_that_may_hold_any_engine_is_not_doubted():
         assert not [text for text in found(given, "warning") if text.startswith("VS227")]
 
 
+@pytest.mark.parametrize("target", ["dynamo", "llm-d-helm", "lws"])
+@pytest.mark.parametrize(
+    ("backend", "given", "release"),
+    [
+        ("vllm", "0.31", "0.31.0"),
+        ("vllm", "v0.31.0", "0.31.0"),
+        ("vllm", "0.31.0.0", "0.31.0"),
+        ("sglang", "0.5.21.0", "0.5.21"),
+        ("sglang", "0.5.10-post1", "0.5.10.post1"),
+        ("trtllm", "1.3.0.rc29", "1.3.0rc29"),
+        ("trtllm", "1.3rc29", "1.3.0rc29"),
+    ],
+)
+def test_an_engine_release_is_known_however_it_is_spelled(backend, given, release, target):
+    if target != "dynamo" and backend == "trtllm":
+        pytest.skip("the target does not serve it")
+    more = {"RuntimeConfig": {"runtime": backend}} if target == "lws" else {}
+    made = [
+        resolved(agg(backend, None, backend_version=item, target=target, **more))
+        for item in (given, release)
+    ]
+    assert made[0].values == made[1].values
+    assert made[0].deployment.backend_version == release
+    assert [item.code for item in made[0].diagnostics] == [item.code for item in made[1].diagnostics]
+
+
 @pytest.mark.parametrize(
     ("engine", "release"), [({"vllm": "0.20.1"}, "1.2.1"), ({"sglang": "0.5.9"}, "1.0.2")]
 )

@@ -116,8 +116,8 @@ def test_names_with_dots_mean_the_component() -> None:
 def test_unknown_names_get_close_matches() -> None:
     with pytest.raises(ConfigError, match=r"no engine or component is called vlm\n.*did you mean vllm"):
         drift.releases("vlm")
-    with pytest.raises(ConfigError, match=r"no catalog of vLLM 0\.31\n.*did you mean 0\.31\.0"):
-        drift.flags("vllm", "0.31")
+    with pytest.raises(ConfigError, match=r"no catalog of vLLM 0\.31\.9\n.*did you mean 0\.31\.0"):
+        drift.flags("vllm", "0.31.9")
     with pytest.raises(ConfigError, match="is not a release number of TensorRT-LLM"):
         drift.flags("trtllm", "newest")
 
@@ -167,3 +167,18 @@ def test_what_dynamo_is_asked_for_says_how_to_ask(capsys: pytest.CaptureFixture[
     assert "name one: dynamo-frontend, dynamo-planner, " in capsys.readouterr().err
     assert cli.run(["engines", "diff", "dynamo", "1.6.1", "1.9.9"]) == 1
     assert "VS451 unknown Dynamo release 1.9.9" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("engine", "given", "release"),
+    [
+        ("vllm", "0.31", "0.31.0"),
+        ("sglang", "v0.5.21", "0.5.21"),
+        ("dynamo-vllm", "1.6.1.0", "1.6.1"),
+        ("trtllm", "1.3.0.rc29", "1.3.0rc29"),
+    ],
+)
+def test_a_release_is_known_however_it_is_spelled(engine: str, given: str, release: str) -> None:
+    assert drift.flags(engine, given) == drift.flags(engine, release)
+    if engine != "trtllm":
+        assert shelf().find(engine, given).warning is None

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -125,6 +125,18 @@ class Shelf:
         """The catalog of exactly that release. Raises :class:`ConfigError` when it is corrupt."""
         return read(self.folder / f"{engine}-{version}.json")
 
+    def exact(self, engine: str, version: str) -> str | None:
+        """The release with a catalog that *version* is, however it is spelled, or whose base number it is."""
+        known = self.versions(engine)
+        try:
+            version = version if version in known else facts.spelled(version)
+        except ValueError:
+            return None
+        if version in known:
+            return version
+        posts = [item for item in known if item.startswith(f"{version}.post")]
+        return posts[-1] if posts else None
+
     def find(self, engine: str, version: str) -> Found:
         """The catalog of a release, or the nearest older one with a warning.
 
@@ -136,7 +148,7 @@ class Shelf:
         title = TITLES.get(engine, engine)
         if not known:
             raise ConfigError(Diagnostic("VS426", f"no catalog of {title} in {self.folder.name}"))
-        exact = _exact(version, known)
+        exact = self.exact(engine, version)
         if exact is not None:
             return Found(self.catalog(engine, exact))
         try:
@@ -150,13 +162,6 @@ class Shelf:
         text = f"the flags of {title} {version} are not known; those of {older[-1]} are used"
         hint = f"in a checkout: make engine-catalog ENGINE={engine} VERSION={version}"
         return Found(self.catalog(engine, older[-1]), Diagnostic("VS420", text, None, hint, "warning"))
-
-
-def _exact(version: str, known: Iterable[str]) -> str | None:
-    if version in known:
-        return version
-    posts = [item for item in known if item.startswith(f"{version}.post")]
-    return posts[-1] if posts else None
 
 
 @cache

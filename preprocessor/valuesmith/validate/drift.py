@@ -178,9 +178,9 @@ def _pinning(engine: str, version: str) -> tuple[str, ...]:
 def _flags(engine: str, version: str, shelf: Shelf) -> Mapping[str, Flag]:
     if engine == "trtllm":
         return _keys(version)
-    known = shelf.versions(engine)
-    exact = next((item for item in known if item in (version, f"{version}.post1")), None)
+    exact = shelf.exact(engine, version)
     if exact is None:
+        known = shelf.versions(engine)
         hint = did_you_mean(version, known) or f"known: {', '.join(known)}"
         title = TITLES.get(engine, engine)
         raise ConfigError(Diagnostic("VS447", f"no catalog of {title} {version}", None, hint))
