@@ -136,7 +136,8 @@ def _shared(outcomes: Sequence[Outcome]) -> Iterator[str]:
     for called, count in sorted(counts.items()):
         namespace, _, name = called.rpartition("/")
         if count > 1:
-            yield f"  {count} are called {name} in namespace {namespace}: one cluster can have one of them (K8sConfig.name)"
+            told = "one cluster can have one of them (K8sConfig.name)"
+            yield f"  {count} are called {name} in namespace {namespace}: {told}"
 
 
 def _places(failed: Sequence[Outcome]) -> Iterator[str]:
