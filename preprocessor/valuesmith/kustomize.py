@@ -58,6 +58,9 @@ def _probe(path: Path) -> Tool | None:
     return Tool(name, path, version, shown.format(".".join(map(str, version))))
 
 
+# How a path ends that says where a folder is, and not what it is called.
+_NAMELESS = ("", "..")
+
 KIND = tools.Kind(
     "Kustomize",
     "KUBECTL",
@@ -94,7 +97,9 @@ def build(
     if outcome.code == 0:
         return outcome.out
     text = outcome.err.strip().removeprefix("error: ").removeprefix("Error: ")
-    text = text.replace(f"{folder.resolve()}/", "").replace(f"{folder}/", "")
+    text = text.replace(f"{folder.resolve()}/", "")
+    if folder.name not in _NAMELESS:
+        text = text.replace(f"{folder}/", "")
     text = re.sub(r" with env=\[[^\]]*\]", "", text)
     refused = helm_errors.diagnostics(
         text.partition("\n: unable to run")[0], {}, lambda path, key: None
@@ -137,7 +142,8 @@ def absent(folder: Path) -> list[str]:
 
 def _explained(text: str, folder: Path) -> Diagnostic:
     hint = next((advice for pattern, advice in _ADVICE if pattern.search(text)), "")
-    return Diagnostic("VS584", f"{folder.name} does not build: {text}", None, hint)
+    name = folder.resolve().name if folder.name in _NAMELESS else folder.name
+    return Diagnostic("VS584", f"{name or folder} does not build: {text}", None, hint)
 
 
 def dry_run(manifests: str) -> list[str]:

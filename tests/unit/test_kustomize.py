@@ -49,6 +49,20 @@ def test_a_missing_file_is_named_without_folders_of_the_machine(tmp_path: Path, 
     assert str(tmp_path) not in found
 
 
+def test_a_folder_has_its_name_wherever_it_is_looked_at_from(
+    tmp_path: Path, tool: Tool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = overlay(tmp_path / "b", "resources: [../nope.yaml]\n")
+    (folder / "inside").mkdir()
+    expected = failure(folder, tool)
+    for here, path in ((folder, "."), (folder / "inside", ".."), (tmp_path, "b"), (tmp_path, "./b")):
+        monkeypatch.chdir(here)
+        found = failure(Path(path), tool)
+        assert found.startswith("VS584 b does not build: ")
+        assert "'../nope.yaml'" in found
+    assert "'../nope.yaml'" in expected
+
+
 def test_other_broken_overlays_say_why(tmp_path: Path, tool: Tool) -> None:
     assert failure(overlay(tmp_path / "b", "resourcs: []\n"), tool) == (
         'VS584 b does not build: invalid Kustomization: json: unknown field "resourcs"'

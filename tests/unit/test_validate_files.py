@@ -65,6 +65,26 @@ def test_what_must_exist_is_told_once_over_all_paths(tmp_path: Path) -> None:
     assert found(tmp_path) == ["- VS662 needs Secret token"]
 
 
+def test_a_folder_of_folders_says_which_can_be_checked(tmp_path: Path) -> None:
+    serving = tmp_path / "serving"
+    for name in ("a/kustomization.yaml", "a/base/d.yaml", "b/k8s_deploy.yaml", "c/d/Kustomization"):
+        file = serving / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("{}\n")
+    for name in (".git", "empty"):
+        (serving / name).mkdir()
+    (serving / ".git" / "x.yaml").write_text("{}\n")
+    (serving / "loop").symlink_to(serving)
+    (item,) = validate.paths([str(serving)])
+    assert item.message == f"{serving} holds no YAML files"
+    assert item.hint == f"name the folders below it: {serving}/a {serving}/b {serving}/c/d"
+    for number in range(9):
+        (serving / f"f{number}").mkdir()
+        (serving / f"f{number}" / "x.yml").write_text("{}\n")
+    (item,) = validate.paths([str(serving)])
+    assert item.hint.endswith(f"{serving}/f1 and 7 more")
+
+
 def test_paths_without_anything_to_check(tmp_path: Path) -> None:
     (tmp_path / "empty.yaml").write_text("# nothing\n")
     (tmp_path / "other.yaml").write_text("some: thing\n")

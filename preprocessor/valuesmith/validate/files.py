@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -20,6 +21,9 @@ _YAML = (".yaml", ".yml", ".json")
 _UNIFIED = frozenset(("ServiceConfig", "K8sConfig", "Workers", "WorkerConfig", "NodeConfig"))
 # What a run of ours leaves beside manifests and is none: values that they were rendered from.
 _MANIFESTS = "k8s_deploy.yaml"
+# How far down, and how many, folders are named that could be checked instead of one without files.
+_DEEPEST = 3
+_MOST_FOLDERS = 5
 _ROUTER = "router.values.yaml"
 # What can be said about a part of an object: fields that do not exist or have wrong values, names that
 # occur twice, placeholders, secrets.
@@ -162,7 +166,7 @@ def _inside(folder: Path, checks: Checks) -> Iterator[Diagnostic]:
         said = [*_folder(result, checks), *checks.engines()]
         yield from (replace(d, severity="note") if d.code == "VS661" else d for d in said)
     if not files and not results:
-        yield Diagnostic("VS660", f"{folder} holds no YAML files")
+        yield Diagnostic("VS660", f"{folder} holds no YAML files", None, _below(folder))
     beside = any(path.name == _MANIFESTS for path in files)
     before = len(checks.objects)
     for path in files:
@@ -175,6 +179,25 @@ def _inside(folder: Path, checks: Checks) -> Iterator[Diagnostic]:
             yield from error.diagnostics
     for path in sorted(folder.glob("*.sh")):
         yield from _script(path, checks)
+
+
+def _below(folder: Path) -> str:
+    """Which folders below *folder* can be checked, in words."""
+    found = [str(path) for path in _checkable(folder, _DEEPEST)]
+    more = f" and {len(found) - _MOST_FOLDERS} more" if len(found) > _MOST_FOLDERS else ""
+    return f"name the folders below it: {' '.join(found[:_MOST_FOLDERS])}{more}" if found else ""
+
+
+def _checkable(folder: Path, depth: int) -> Iterator[Path]:
+    """The folders below *folder* with manifests or a kustomization, which brings what lies below itself."""
+    for path in sorted(folder.iterdir()) if os.access(folder, os.R_OK) and depth else ():
+        if path.name.startswith(".") or path.is_symlink() or not path.is_dir():
+            continue
+        names = os.listdir(path) if os.access(path, os.R_OK) else []
+        if any(name in kustomize.NAMES or name.endswith(_YAML) for name in names):
+            yield path
+        else:
+            yield from _checkable(path, depth - 1)
 
 
 def _script(path: Path, checks: Checks) -> Iterator[Diagnostic]:
