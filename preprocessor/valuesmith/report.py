@@ -145,7 +145,13 @@ def totals(deployment: Deployment) -> tuple[int, int]:
 
 
 def _gpus_per_node(deployment: Deployment) -> int:
-    return int(deployment.config.value("NodeConfig.num_gpus_per_node") or 8)
+    """The GPUs of a node; where a runtime decides the pods of a group, those of a pod, which has a node to itself."""
+    named = int(deployment.config.value("NodeConfig.num_gpus_per_node") or 8)
+    plans = [role.plan for role in deployment.roles if role.plan is not None]
+    if deployment.target != "lws" or not plans:
+        return named
+    widest = max(plan.gpus_per_pod for plan in plans)
+    return max(1, widest) if deployment.wide else max(named, widest)
 
 
 def _short(formula: str) -> str:
