@@ -55,7 +55,7 @@ def _dynamo(tree: Tree, backend: str, image: Leaf | None, reference: Reference |
     given = _given(tree, *VERSION)
     if given is not None:
         known.resolve(str(given.value), given.at)
-        return given
+        return _renamed(given, known.image_tag(str(given.value)))
     if image is not None and reference is not None and runtime_backend(reference) and reference.tag:
         release = known.of_tag(reference.tag)
         if release is not None:
@@ -115,6 +115,11 @@ def _spelled(number: Leaf | None) -> Leaf | None:
         release = facts.spelled(str(number.value))
     except ValueError:
         return number
+    return _renamed(number, release)
+
+
+def _renamed(number: Leaf, release: str) -> Leaf:
+    """*number* as *release*, which is the same one."""
     if release == number.value:
         return number
     return number.because("alias", release, f"{number.value} is release {release}")

@@ -258,3 +258,25 @@ def test_many_lines_are_cut() -> None:
     lines = compared(old, new, "run.sh")
     assert len(lines) == 41
     assert lines[-1] == "  … and 141 more lines"
+
+
+@pytest.mark.parametrize("base", ["1.2.0", "1.3.0"])
+def test_render_and_diff_spell_a_release_alike(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], base: str
+) -> None:
+    """The package index knows these by their post-releases, images and people do not."""
+    folders = []
+    for number in (base, f"{base}.post1"):
+        folders.append(rendered(tmp_path / number, "--dynamo-version", number))
+        assert f"(dynamo {base}, vllm" in capsys.readouterr().err
+        assert diff(capsys, folders[-1], DISAGG)[1][0].startswith(
+            f"--- {folders[-1]} (dynamo {base}, vllm"
+        )
+    assert diff(capsys, *folders) == (0, [])
+    for name in ("k8s_deploy.yaml", "k8s_bench.yaml"):
+        (folders[0] / name).unlink()
+    (folders[0] / "values.yaml").write_text(
+        (folders[0] / "values.yaml").read_text().replace(f'"{base}"', f'"{base}.post1"', 1)
+    )
+    first = diff(capsys, folders[0], DISAGG)[1][0]
+    assert first.startswith(f"--- {folders[0]} (dynamo {base}, vllm")

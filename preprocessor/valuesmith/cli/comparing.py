@@ -66,12 +66,15 @@ def _releases(files: Files) -> str:
         except ConfigError:
             continue
         for found in filter(None, map(rendered.releases, images)):
-            return ", ".join(f"{part} {release}" for part, release in found.items())
+            named = {"dynamo": facts.releases().image_tag(found.get("dynamo", ""))}
+            return ", ".join(f"{part} {named.get(part, found[part])}" for part in found)
         if name in ("values.yaml", "values.json"):
             values = load.to_plain(load.yaml_text(text, name))
     release, backend = values.get("dynamoVersion"), values.get("backend")
     try:
-        return f"dynamo {release}, {backend} {facts.releases().engine(str(release), str(backend))}"
+        known = facts.releases()
+        engine = known.engine(str(release), str(backend))
+        return f"dynamo {known.image_tag(str(release))}, {backend} {engine}"
     except (ConfigError, KeyError):
         return ""
 
