@@ -276,7 +276,7 @@ def of_script(text: str, name: str) -> Iterator[Served]:
         if found is not None:
             yield _served(found[0], words[found[1] :], Path(name).stem, "")
     plain = _ARRAY.sub(lambda match: "\n" * match[0].count("\n"), text)
-    for number, line in _logical(plain):
+    for number, line in logical(plain):
         inner = _shell(line)
         if inner is not None:
             words_of = line.split(maxsplit=2)
@@ -285,7 +285,8 @@ def of_script(text: str, name: str) -> Iterator[Served]:
             yield _served(inner[0], [(word, at) for word in inner[1]], role, "")
 
 
-def _logical(text: str) -> Iterator[tuple[int, str]]:
+def logical(text: str) -> Iterator[tuple[int, str]]:
+    """The lines of a script with the number of each, those joined that a backslash continues."""
     start, gathered = 1, ""
     for number, line in enumerate(text.split("\n"), 1):
         if not gathered:

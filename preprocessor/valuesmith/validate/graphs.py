@@ -22,14 +22,14 @@ _FULL_TAG = re.compile(r"v?\d+\.\d+\.\d+([-+][0-9A-Za-z.+-]+)?")
 _NUMBERED = re.compile(r"v?(\d+)\.(\d+)\.\d+.*")
 _BACKEND = re.compile(r"dynamo\.(vllm|sglang|trtllm)")
 _ROLE_SWITCHES = {"--is-prefill-worker": "prefill", "--is-decode-worker": "decode"}
-_SIZES: Mapping[str, tuple[str, ...]] = {
+SIZES: Mapping[str, tuple[str, ...]] = {
     "tensor": ("--tensor-parallel-size", "-tp", "--tp-size", "--tp"),
     "pipeline": ("--pipeline-parallel-size", "-pp", "--pp-size", "--pp"),
     "data": ("--data-parallel-size", "-dp", "--dp-size", "--dp"),
     "context": ("--prefill-context-parallel-size", "-pcp", "--context-parallel-size"),
 }
 _PLANNER_TAKES_WORKERS = (1, 4)
-_READ_BY_OPERATOR = tuple(names[0] for names in list(_SIZES.values())[:3])
+_READ_BY_OPERATOR = tuple(names[0] for names in list(SIZES.values())[:3])
 # Given by hand, these say that one process is only a part of the engine.
 _PARTIAL = ("--data-parallel-size-local", "-dpl", "--data-parallel-rank", "--data-parallel-start-rank")
 
@@ -202,9 +202,9 @@ def _sizes(pod: PodView, main: Container) -> Iterator[Diagnostic]:
         return
     sizes = {
         what: next((int(flags[name]) for name in names if flags.get(name, "").isdigit()), 1)
-        for what, names in _SIZES.items()
+        for what, names in SIZES.items()
     }
-    if found[1] == "trtllm" and not any(name in flags for name in _SIZES["tensor"]):
+    if found[1] == "trtllm" and not any(name in flags for name in SIZES["tensor"]):
         return  # Its sizes are in its engine config.
     world = sizes["tensor"] * sizes["pipeline"] * sizes["context"]
     if found[1] == "vllm" or (found[1] == "sglang" and "--enable-dp-attention" not in flags):
@@ -214,17 +214,19 @@ def _sizes(pod: PodView, main: Container) -> Iterator[Diagnostic]:
         plural = "s" if pod.nodes > 1 else ""
         have = f"{pod.nodes} node{plural} with {gpus} have {given}"
         message = f"{pod.title}: the engine uses {world} GPUs, {have}"
-        yield Diagnostic("VS655", message, _gpu_place(pod, main), _formula(sizes))
+        yield Diagnostic("VS655", message, gpu_place(pod, main), formula(sizes))
     if pod.nodes > 1 and found[1] == "vllm":
         yield from _readable_flags(pod, main)
 
 
-def _formula(sizes: Mapping[str, int]) -> str:
+def formula(sizes: Mapping[str, int]) -> str:
+    """The parallel sizes above 1, in words."""
     parts = [f"{what} {size}" for what, size in sizes.items() if size > 1]
     return " × ".join(parts) or "no parallel size above 1"
 
 
-def _gpu_place(pod: PodView, main: Container) -> Position | None:
+def gpu_place(pod: PodView, main: Container) -> Position | None:
+    """Where a container says how many GPUs it gets."""
     resources = mapping(main.fields.get("resources"))
     limits = mapping(resources.get("limits")) or mapping(resources.get("requests"))
     name = next(iter(devices(main)), "")
@@ -233,7 +235,7 @@ def _gpu_place(pod: PodView, main: Container) -> Position | None:
 
 def _readable_flags(pod: PodView, main: Container) -> Iterator[Diagnostic]:
     """On several nodes the operator reads sizes from args, as long flags with the value apart."""
-    short = {names[1]: names[0] for names in list(_SIZES.values())[:3]}
+    short = {names[1]: names[0] for names in list(SIZES.values())[:3]}
     command = items(main.fields.get("command"))
     for word, at in words_at(pod, main):
         name = word.partition("=")[0]

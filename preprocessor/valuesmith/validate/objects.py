@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from valuesmith.diagnostics import Diagnostic
-from valuesmith.validate import containers, graphs, names, quantities, selectors, texts
+from valuesmith.validate import containers, graphs, names, quantities, selectors, servers, texts
 from valuesmith.validate.manifest import Manifest, shape_problems
 from valuesmith.validate.pods import PodView
 
@@ -25,3 +25,4 @@ def check(manifests: Sequence[Manifest], pods: Sequence[PodView]) -> Iterator[Di
         yield from texts.check_pod(pod)
     yield from selectors.check(manifests, pods)
     yield from graphs.check(manifests, pods)
+    yield from servers.check(pods)
