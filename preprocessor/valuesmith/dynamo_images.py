@@ -71,12 +71,12 @@ def _tell_other_release(
     number = known.number_of_tag(reference.tag)
     if number is None or number == known.image_tag(dynamo):
         return
-    fitting = f"--dynamo-version {number}" if known.of_tag(reference.tag) else "--dynamo-version"
+    here = f"give --dynamo-version {number}, or" if known.of_tag(reference.tag) else "name"
     problems.warning(
         "VS227",
         f"{what} {image.value} is Dynamo {number} by its tag, but everything is made for Dynamo {dynamo}",
         image.at,
-        f"give {fitting}, or an image of Dynamo {dynamo}",
+        f"{here} an image of Dynamo {dynamo}",
     )
 
 

@@ -52,14 +52,14 @@ def test_the_router_is_installed_where_it_is_the_way_in(tmp_path, monkeypatch, c
         return [line.removeprefix("  then:    ") for line in lines if line.startswith("  then:")]
 
     guide = "LLM-D/guides/pd-disaggregation/router/pd-disaggregation.values.yaml"
-    assert then("qwen3-32b-disagg.yaml", "-o", "out") == [
-        ROUTER.format("qwen3-32b-disagg-router")
-        + f"-f {guide} -f out/router.values.yaml   # LLM-D: a checkout of llm-d"
-    ]
+    for folder, form in (("out", "yaml"), ("k", "kustomize")):
+        assert then("qwen3-32b-disagg.yaml", "-o", folder, "--format", form) == [
+            ROUTER.format("qwen3-32b-disagg-router")
+            + f"-f {guide} -f {folder}/router.values.yaml   # LLM-D: a checkout of llm-d"
+        ]
     own = [ROUTER.format("qwen3-32b-agg-router") + "-f agg/router.values.yaml"]
     expected = own if target == "llm-d-kustomize" else []
     assert then("qwen3-32b-agg.yaml", "-o", "agg") == expected
-    assert then("qwen3-32b-disagg.yaml", "-o", "k", "--format", "kustomize") == []
 
 
 def test_the_next_command_is_relative_inside_the_checkout(tmp_path, monkeypatch, capsys):
