@@ -148,7 +148,7 @@ def test_one_resolved_config_path_for_several_nodes_is_refused():
         {"name": "A", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}},
         {"envFrom": [{"secretRef": {"name": "s"}}]},
         {"name": "A"},
-        {"name": "not a name", "value": "x"},
+        {"name": "no.shell-name", "value": "x"},
     ],
 )
 def test_environment_must_be_concrete(entry):
