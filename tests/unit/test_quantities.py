@@ -9,7 +9,7 @@ import pytest
 from llmd_inputs import AGG, KUSTOMIZE, resolved
 
 from valuesmith.diagnostics import ConfigError
-from valuesmith.runtimes.quantities import amount
+from valuesmith.quantities import amount
 from valuesmith.validate.manifest import wrap
 from valuesmith.validate.pods import pods
 from valuesmith.validate.quantities import check, check_pod

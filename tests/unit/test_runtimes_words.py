@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from valuesmith.runtimes import grammar, names, quantities, scalars, shell
+from valuesmith import quantities
+from valuesmith.runtimes import grammar, names, scalars, shell
 from valuesmith.runtimes.grammar import Fault, Literal, Placeholder
 
 DISPUTED = [

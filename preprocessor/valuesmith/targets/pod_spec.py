@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from valuesmith import facts
+from valuesmith import facts, quantities
 from valuesmith.diagnostics import Collector, Position, as_yaml, did_you_mean
 from valuesmith.records import dataclass
-from valuesmith.runtimes import quantities
 from valuesmith.tree import Leaf, Path, Tree, merged
 
 MAIN = "mainContainer"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from valuesmith.diagnostics import Diagnostic, as_yaml
-from valuesmith.runtimes.quantities import HINT, amount
+from valuesmith.quantities import HINT, amount
 from valuesmith.validate.containers import is_extended
 from valuesmith.validate.manifest import Manifest, mapping, maps
 from valuesmith.validate.pods import PodView

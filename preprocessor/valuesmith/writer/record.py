@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -34,4 +33,6 @@ def read_record(folder: Path) -> Mapping[str, str]:
 
 def digest(content: bytes) -> str:
     """The SHA-256 of *content*."""
+    import hashlib  # for folders alone
+
     return hashlib.sha256(content).hexdigest()

@@ -10,10 +10,8 @@ its files are replaced one by one.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import errno
 import fcntl
-import hashlib
 import os
 import shutil
 import sys
@@ -46,6 +44,8 @@ def beside(target: Path, role: str) -> Path:
     """A name next to *target* that only runs for *target* use."""
     name = target.name
     if len(os.fsencode(name)) > 200:
+        import hashlib
+
         name = hashlib.sha256(os.fsencode(name)).hexdigest()[:40]
     return target.parent / f".{name}.valuesmith-{role}"
 
@@ -212,6 +212,8 @@ def _trade(new: Path, target: Path) -> None:
 
 def _exchange(first: Path, second: Path) -> bool:
     """Let two folders trade names in one step; false where the system has no such call."""
+    import ctypes  # for folders alone
+
     library = ctypes.CDLL(None, use_errno=True)
     names = (os.fsencode(first), os.fsencode(second))
     here = -100  # AT_FDCWD

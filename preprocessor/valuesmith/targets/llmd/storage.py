@@ -6,10 +6,9 @@ from __future__ import annotations
 import math
 import re
 
-from valuesmith import topology
+from valuesmith import quantities, topology
 from valuesmith.deployment import Deployment
 from valuesmith.diagnostics import Collector, as_yaml
-from valuesmith.runtimes import quantities
 from valuesmith.targets.llmd.facts import SECTION, facts_table, given
 from valuesmith.tree import Leaf, derived
 

@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from valuesmith import cluster, facts, runtimes, topology
+from valuesmith import cluster, facts, quantities, runtimes, topology
 from valuesmith.deployment import Deployment, Plan
 from valuesmith.diagnostics import Collector, ConfigError, Diagnostic
 from valuesmith.records import replace
 from valuesmith.references import no_reference, parse_reference
-from valuesmith.runtimes import Resolved, builtins, quantities
+from valuesmith.runtimes import Resolved, builtins
 from valuesmith.targets import benchmark, site
 from valuesmith.targets.lws import overlay
 from valuesmith.targets.lws import pods as lws_pods
