@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
 from typing import Any, TypeVar
 
@@ -38,30 +38,48 @@ def run(
     """Do *work* on every job with *count* processes; *told* hears of each as it ends.
 
     What it hears is the result, or how the process ended that was at the job. *work* raises nothing.
+    After an interrupt what was begun is finished and heard of, then :class:`KeyboardInterrupt` is raised.
     """
     # Copies of this process: they have everything loaded that it has. It has no other threads.
     context = multiprocessing.get_context("fork")
     pending = list(reversed(jobs))
     busy: list[_Worker] = []
-    try:
-        while pending or busy:
-            while pending and len(busy) < count:
+    with _interrupts() as interrupts:
+        while busy or (pending and not interrupts):
+            while pending and not interrupts and len(busy) < count:
                 others = [worker.pipe for worker in busy]
                 busy.append(_assigned(_started(context, work, others), pending.pop()))
             for pipe in wait([worker.pipe for worker in busy]):
                 worker = next(item for item in busy if item.pipe is pipe)
                 result = _heard(worker)
                 told(worker.job, result)
-                if pending and not isinstance(result, str):
+                if pending and not interrupts and not isinstance(result, str):
                     _assigned(worker, pending.pop())
                 else:
                     busy.remove(worker)
                     _ended(worker)
+    if interrupts:
+        raise KeyboardInterrupt
+
+
+@contextlib.contextmanager
+def _interrupts() -> Iterator[list[int]]:
+    """The interrupts so far: the first is heeded where jobs are handed out, not in the middle of something.
+
+    A second one raises at once.
+    """
+    seen: list[int] = []
+
+    def heard(number: int, frame: object) -> None:
+        if seen:
+            raise KeyboardInterrupt
+        seen.append(number)
+
+    before = signal.signal(signal.SIGINT, heard)
+    try:
+        yield seen
     finally:
-        # An interrupt: what was begun is finished, and heard of.
-        for worker in busy:
-            told(worker.job, _heard(worker))
-            _ended(worker)
+        signal.signal(signal.SIGINT, before)
 
 
 def _started(context: Any, work: Callable[[Any], Any], others: list[Connection]) -> _Worker:
