@@ -202,22 +202,19 @@ def _checkable(folder: Path, depth: int) -> Iterator[Path]:
 
 def _script(path: Path, checks: Checks) -> Iterator[Diagnostic]:
     """A script that the shell can read; its commands are kept for :meth:`Checks.engines`."""
-    contents = commands.of_file(path)
-    checks.contents.append(contents)
-    text = load.file_text(path)
-    read_by_shell = tools.run(["bash", "-n", str(path)])
+    text, name = load.file_text(path), str(path)
+    source = Source.from_text(name, text)
+    checks.contents.append(commands.of_text(text, name))
     if not text.strip():
-        yield Diagnostic("VS660", f"{path} is empty", Position(Source.from_text(str(path), text), 1, 1))
-    elif read_by_shell.code:
+        yield Diagnostic("VS660", f"{path} is empty", Position(source, 1, 1))
+        return
+    outcome = tools.run(["bash", "-n", name])
+    if outcome.code:
         # What it stumbles over in the end is told first, at the line where that began.
-        said = re.search(r": line (\d+): (.*)", read_by_shell.err)
-        line = int(said[1]) if said is not None else 1
-        source = Source.from_text(str(path), text)
+        said = re.search(r": line (\d+): (.*)", outcome.err)
+        line, why = (int(said[1]), said[2]) if said is not None else (1, outcome.err.strip())
         at = Position(source, min(line, len(source.lines)), 1)
-        message = (
-            f"bash cannot read {path}: {said[2] if said is not None else read_by_shell.err.strip()}"
-        )
-        yield Diagnostic("VS666", message, at, "render it again")
+        yield Diagnostic("VS666", f"bash cannot read {path}: {why}", at, "render it again")
 
 
 def _overlay(folder: Path, checks: Checks) -> Iterator[Diagnostic]:
@@ -288,10 +285,10 @@ def _values(
     checks.keys.update(chart_values.token_key(text, name))
     manifest = helm.template(chart, text, release, namespace, version, source_name=name)
     shown = f"{name} rendered with charts/{chart.name}"
-    rendered = read(manifest, shown)
+    objects = read(manifest, shown)
     if beside:
         known = [item.body for item in beside]
-        new = next((item for item in rendered if item.body not in known), None)
+        new = next((item for item in objects if item.body not in known), None)
         if new is None:
             return
         message = f"{name} renders to another {new.title} than the one beside it"
@@ -299,4 +296,4 @@ def _values(
         yield Diagnostic(
             "VS665", message, Position(Source.from_text(name, text), 1, 1), hint, "warning"
         )
-    yield from checks.manifests(rendered, manifest, shown, unsaid)
+    yield from checks.manifests(objects, manifest, shown, unsaid)
